@@ -1,0 +1,186 @@
+"""Measures: arithmetic over long-run averages, and the primitives that engines compute.
+
+A measure is an expression tree (:mod:`spn.expr.nodes`) whose leaves are the atoms below. Every atom is a ratio of *primitives*; an
+engine computes the primitives asked for and :func:`value` does the arithmetic on the final values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from spn.expr.dims import NUMBER, Dimension
+from spn.expr.evaluate import arithmetic
+from spn.expr.nodes import ONE, Atom, Exact, Node, Tokens, walk
+from spn.net.model import INFINITE, ArcKind, Net, Timed
+from spn.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Average(Atom):
+    """``E(value)``: time average of a marking expression; ``given`` names a transition for ``E(value | t)``, the average over its
+    firings in the marking just before. ``P(condition)`` is the average of the condition."""
+
+    value: Node
+    given: str | None = None
+    span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput(Atom):
+    """Mean firings of a transition per second; immediates too."""
+
+    transition: str
+    span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Utilisation(Atom):
+    """Of a transition: mean running clocks over servers. Of a link: mean rate used over capacity. Transitions first, then links."""
+
+    target: str
+    span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sojourn(Atom):
+    """Mean time a token stays in a place, by Little's law: E(#place) over the flow of tokens into it."""
+
+    place: str
+    span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A named question. ``dimension`` is that of the value; ``unit`` and ``unit_factor`` how to show it (value / unit_factor unit),
+    unit "" for the base unit of the dimension."""
+
+    name: str
+    body: Node
+    dimension: Dimension = NUMBER
+    unit: str = ""
+    unit_factor: Exact = 1.0
+    doc: str = field(default="", compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """``expect left == right within tolerance``: an equation or inequality of measures that `spn test` checks.
+
+    ``op`` is one of == < <= > >=; ``tolerance`` applies to ==, relative to ``right`` unless ``absolute``."""
+
+    left: Node
+    op: str
+    right: Node
+    tolerance: Exact
+    absolute: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+# --- primitives -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TimeAverage:
+    """Time average of a marking expression over tangible markings."""
+
+    value: Node
+
+
+@dataclass(frozen=True, slots=True)
+class FiringRate:
+    """Mean of the sum of ``value`` (read in the marking just before) over the firings of ``transition``, per second."""
+
+    transition: str
+    value: Node = ONE
+
+
+@dataclass(frozen=True, slots=True)
+class RunningClocks:
+    """Time average of the number of running clocks of a timed transition, min(servers, enabling degree)."""
+
+    transition: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRate:
+    """Time average of the rate used on a link, bytes/s."""
+
+    link: str
+
+
+Primitive = TimeAverage | FiringRate | RunningClocks | LinkRate
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """An atom in terms of primitives: factor * sum(numerators) / sum(denominators); no denominators means 1."""
+
+    numerators: tuple[Primitive, ...]
+    denominators: tuple[Primitive, ...] = ()
+    factor: float = 1.0
+
+
+def ratio(atom: Atom, net: Net) -> Ratio:
+    """The primitives behind an atom. Names are assumed checked; utilisation of an infinite-server transition is a ValueError."""
+    match atom:
+        case Average(value=v, given=None):
+            return Ratio((TimeAverage(v),))
+        case Average(value=v, given=str(t)):
+            return Ratio((FiringRate(t, v),), (FiringRate(t),))
+        case Throughput(transition=t):
+            return Ratio((FiringRate(t),))
+        case Utilisation(target=name):
+            return _utilisation(name, net)
+        case Sojourn(place=p):
+            return Ratio((TimeAverage(Tokens(p)),), _inflow(p, net))
+    raise TypeError(f"not a measure: {atom!r}")
+
+
+def _utilisation(name: str, net: Net) -> Ratio:
+    for t in net.transitions:
+        if t.name == name:
+            if not isinstance(t, Timed) or t.servers == INFINITE:
+                raise ValueError(f"{name} has no finite number of servers, so no utilisation")
+            return Ratio((RunningClocks(name),), factor=1.0 / t.servers)
+    link = next(link for link in net.links if link.name == name)
+    return Ratio((LinkRate(name),), factor=1.0 / float(link.capacity))
+
+
+def _inflow(place: str, net: Net) -> tuple[Primitive, ...]:
+    return tuple(
+        FiringRate(t.name, arc.multiplicity) for t in net.transitions for arc in t.arcs if arc.kind is ArcKind.OUTPUT and arc.place == place
+    )
+
+
+def atoms(body: Node) -> tuple[Atom, ...]:
+    """The distinct atoms of a measure, in order of appearance."""
+    return tuple(dict.fromkeys(n for n in walk(body) if isinstance(n, Atom)))
+
+
+def primitives(body: Node, net: Net) -> tuple[Primitive, ...]:
+    """The distinct primitives a measure needs, in order."""
+    found: dict[Primitive, None] = {}
+    for atom in atoms(body):
+        r = ratio(atom, net)
+        found.update(dict.fromkeys(r.numerators + r.denominators))
+    return tuple(found)
+
+
+def value(body: Node, net: Net, known: Mapping[Primitive, float]) -> float:
+    """The measure's value from the values of its primitives; nan where a ratio is 0/0."""
+
+    def leaf(atom: Node) -> float:
+        assert isinstance(atom, Atom)
+        r = ratio(atom, net)
+        top = r.factor * sum(known[p] for p in r.numerators)
+        if not r.denominators:
+            return top
+        bottom = sum(known[p] for p in r.denominators)
+        if bottom:
+            return top / bottom
+        return math.copysign(math.inf, top) if top else math.nan
+
+    return float(arithmetic(body, leaf))

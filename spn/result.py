@@ -1,0 +1,94 @@
+"""What every analysis returns: values with intervals or residuals, the method and why, and where it all came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from numbers import Real
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """One measure's result in base units. ``half_width`` is that of the confidence interval at ``confidence``, None for a numeric
+    method. ``unit``/``unit_factor`` say how to show it: ``value / unit_factor`` in ``unit``."""
+
+    value: float
+    half_width: float | None = None
+    confidence: float | None = None
+    unit: str = ""
+    unit_factor: float = 1.0
+    samples: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecurrentClass:
+    """A recurrent class of the chain (or an absorbing marking): the probability of ending there and the measures inside it."""
+
+    probability: float
+    size: int
+    kind: str  # "recurrent", "dead" (no transition enabled) or "stuck" (enabled, but every speed is 0)
+    marking: Mapping[str, int]  # a member: its non-empty places
+    measures: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What made a result, enough to repeat it."""
+
+    version: str
+    model: str
+    digest: str
+    parameters: Mapping[str, float]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The answer of :func:`spn.solve` or :func:`spn.simulate`.
+
+    ``measures`` maps each name to its :class:`Value`. ``method`` and ``reason`` say how and why so. ``residual`` is that of the
+    numeric solution (None for an estimate); ``converged`` False means the figures are not to be trusted, and printing says so.
+    ``classes`` lists the recurrent classes where there is more than one or an absorbing marking. ``details`` holds figures of the method
+    (states, arcs, firings, replications, warm-up …)."""
+
+    method: str
+    reason: str
+    measures: Mapping[str, Value]
+    residual: float | None = None
+    converged: bool = True
+    classes: tuple[RecurrentClass, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    provenance: Provenance | None = None
+
+    def __getitem__(self, name: str) -> float:
+        """The value of a measure in base units: ``result["steps"]``."""
+        return self.measures[name].value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, with nan and infinities as the strings ``"nan"``, ``"inf"``, ``"-inf"``."""
+        data = asdict(self)
+        assert isinstance(data, dict)
+        plain = _plain(data)
+        assert isinstance(plain, dict)
+        return plain
+
+
+def _plain(data: object) -> object:
+    match data:
+        case Mapping():
+            return {str(k): _plain(v) for k, v in data.items()}
+        case list() | tuple():
+            return [_plain(v) for v in data]
+        case bool() | int() | str() | None:
+            return data
+        case Real():
+            number = float(data)
+            return number if math.isfinite(number) else repr(number)
+    return str(data)
