@@ -96,7 +96,7 @@ def binary(op: BinaryOp, a: Exact, b: Exact) -> Exact:
 def function(f: Function, args: Sequence[Exact]) -> Exact:
     match f:
         case Function.ABS:
-            return abs(args[0])
+            return args[0] if args[0] >= 0 else -args[0]
         case Function.FLOOR:
             return _whole(args[0], math.floor)
         case Function.CEIL:
