@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,3 +51,40 @@ def kernel(function: F) -> F:
 def inlined(function: F) -> F:
     """A helper that is copied into its callers (cheaper than passing arrays to a call)."""
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
+
+
+# --- raw memory ------------------------------------------------------------------------------------------------------------
+# Passing arrays to helpers inside a kernel costs reference counts and wide structs. Helpers that take the address of a block of
+# 64-bit words (``array.ctypes.data``) and read it through these four run as in C. ``index`` counts words. The caller keeps the
+# array alive and the index inside it: nothing here checks.
+
+
+def _word_pointer(builder: Any, base: Any, index: Any, kind: Any) -> Any:
+    return builder.gep(builder.inttoptr(base, ir.PointerType(kind)), [index])
+
+
+def _reader(kind: Any, numba_type: Any) -> Any:
+    def typed(typing_context: Any, base: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.load(_word_pointer(builder, arguments[0], arguments[1], kind))
+
+        return numba_type(types.int64, types.int64), generate
+
+    return typed
+
+
+def _writer(kind: Any, numba_type: Any) -> Any:
+    def typed(typing_context: Any, base: Any, index: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            builder.store(arguments[2], _word_pointer(builder, arguments[0], arguments[1], kind))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, numba_type), generate
+
+    return typed
+
+
+geti = intrinsic(_reader(ir.IntType(64), types.int64))
+getf = intrinsic(_reader(ir.DoubleType(), types.float64))
+seti = intrinsic(_writer(ir.IntType(64), types.int64))
+setf = intrinsic(_writer(ir.DoubleType(), types.float64))

@@ -1,0 +1,454 @@
+"""Text to syntax tree, by the grammar in grammar/spn.lark.
+
+The tree is built bottom-up while the parser runs, without recursion, so that no nesting of the input can exhaust the stack; trees
+deeper than MAX_DEPTH are refused, so that the passes after this one may recurse.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import lark
+from lark import Token
+
+from spn.errors import Diagnostic, ModelError
+from spn.expr.nodes import BinaryOp, UnaryOp
+from spn.lang import ast, mistakes
+from spn.net.model import ArcKind
+from spn.resources import grammar
+from spn.source import Source, Span
+
+MAX_DEPTH = 100  # of an expression
+MAX_DIGITS = 400  # of a number, written out
+MAX_ERRORS = 20  # syntax errors reported in one run
+LONG_CHAIN = 32  # operands; a longer sum or product becomes a balanced tree
+
+_LOCK = threading.Lock()
+
+
+def parse(source: Source) -> ast.File:
+    """The syntax tree of a model text; all syntax errors found are raised together as one ModelError."""
+    statements, problems = _run(source, "start")
+    if problems:
+        raise ModelError(*problems)
+    return ast.File(source=source, statements=tuple(statements), doc=_file_doc(source.text, statements))
+
+
+def parse_constant(source: Source) -> ast.Expr:
+    """The expression that a text consists of, as given for a parameter: ``10 Gbit/s``."""
+    found, problems = _run(source, "constant")
+    if problems:
+        raise ModelError(problems[0])
+    expression: ast.Expr = found
+    return expression
+
+
+def _run(source: Source, start: str) -> tuple[Any, list[Diagnostic]]:
+    """What the start rule built, and the problems; after a syntax error parsing resumes at the next statement."""
+    machine, builder = _machine()
+    problems: list[Diagnostic] = []
+    tree: Any = ()
+    at = 0
+    with _LOCK:
+        builder.source, builder.problems = source, problems
+        while len(problems) < MAX_ERRORS:
+            try:
+                tree = machine.parse(" " * at + source.text[at:], start=start)
+            except lark.UnexpectedInput as e:
+                problem, resume = mistakes.explain(source, at, _offset(e, source), _expected(e))
+                problems.append(problem)
+                if resume is None or start != "start":
+                    break
+                at = resume
+            else:
+                break
+    if not problems:
+        problems = _too_deep(tree if isinstance(tree, list) else [tree])
+    return tree, problems
+
+
+@cache
+def _machine() -> tuple[lark.Lark, _Builder]:
+    builder = _Builder()
+    machine = lark.Lark(grammar(), parser="lalr", start=["start", "constant"], maybe_placeholders=False, transformer=builder)
+    return machine, builder
+
+
+def _offset(error: lark.UnexpectedInput, source: Source) -> int:
+    token = getattr(error, "token", None)
+    if token is not None and token.type == "$END":
+        return len(source.text)
+    return error.pos_in_stream if error.pos_in_stream is not None else len(source.text)
+
+
+def _expected(error: lark.UnexpectedInput) -> frozenset[str]:
+    names = getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None) or ()
+    return frozenset(names)
+
+
+def _too_deep(roots: Sequence[ast.Statement | ast.Expr]) -> list[Diagnostic]:
+    stack: list[tuple[ast.Expr, int]] = []
+    for root in roots:
+        stack.extend((e, 1) for e in (ast.expressions(root) if isinstance(root, ast.Statement) else [root]))
+    while stack:
+        node, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            return [
+                Diagnostic(
+                    code="E0103",
+                    message=f"an expression is nested more than {MAX_DEPTH} levels deep",
+                    span=node.span,
+                    help="name a part of it: a `param` for constants, a `measure` for results",
+                )
+            ]
+        stack.extend((child, depth + 1) for child in ast.children(node))
+    return []
+
+
+# --- documentation comments ---------------------------------------------------------------------------------------------------------
+
+
+def _doc_before(text: str, start: int) -> str:
+    """The ``///`` lines right above a statement that begins its line."""
+    end = text.rfind("\n", 0, start)
+    if end < 0 or text[end + 1 : start].strip():
+        return ""
+    lines: list[str] = []
+    while end >= 0:
+        begin = text.rfind("\n", 0, end) + 1
+        line = text[begin:end].strip()
+        if not line.startswith("///"):
+            break
+        lines.append(line[3:].strip())
+        end = begin - 1
+    return "\n".join(reversed(lines))
+
+
+def _file_doc(text: str, statements: Sequence[ast.Statement]) -> str:
+    """The first ``///`` lines of the file, if they stand above all statements."""
+    head = text[: statements[0].span.start] if statements else text
+    lines: list[str] = []
+    for line in head.splitlines():
+        if line.strip().startswith("///"):
+            lines.append(line.strip()[3:].strip())
+        elif lines:
+            break
+    return "\n".join(lines)
+
+
+# --- the builder ---------------------------------------------------------------------------------------------------------------------
+
+Part = Any  # a token or a node that a rule's part became
+
+
+class _Builder(lark.Transformer[Token, Any]):
+    """One method a grammar rule; each gets the parts of the rule and gives the node."""
+
+    source: Source
+    problems: list[Diagnostic]
+
+    # --- statements
+
+    def start(self, parts: list[Part]) -> list[ast.Statement]:
+        return parts
+
+    def constant(self, parts: list[Part]) -> ast.Expr:
+        expression: ast.Expr = parts[0]
+        return expression
+
+    def units(self, parts: list[Part]) -> ast.UnitsNone:
+        return ast.UnitsNone(span=self._span(parts))
+
+    def param(self, parts: list[Part]) -> ast.Param:
+        keyword, name, kind, *rest = parts
+        given = dict(p for p in rest)
+        low, high = given.get("range", (None, None))
+        return ast.Param(
+            name=self._name(name), type=kind, default=given.get("default"), low=low, high=high, span=self._ends(parts), doc=self._doc(keyword)
+        )
+
+    def default(self, parts: list[Part]) -> tuple[str, ast.Expr]:
+        return "default", parts[0]
+
+    def range(self, parts: list[Part]) -> tuple[str, tuple[ast.Expr, ast.Expr]]:
+        return "range", (parts[1], parts[2])
+
+    def dist(self, parts: list[Part]) -> ast.Dist:
+        return ast.Dist(name=self._name(parts[1]), law=parts[2], span=self._span(parts), doc=self._doc(parts[0]))
+
+    def link(self, parts: list[Part]) -> ast.Link:
+        return ast.Link(name=self._name(parts[1]), arguments=parts[2], span=self._ends(parts), doc=self._doc(parts[0]))
+
+    def places(self, parts: list[Part]) -> ast.Places:
+        return ast.Places(items=tuple(parts[1:]), span=self._span(parts), doc=self._doc(parts[0]))
+
+    def place(self, parts: list[Part]) -> ast.Place:
+        given = dict(parts[1:])
+        return ast.Place(name=self._name(parts[0]), initial=given.get("initial"), capacity=given.get("capacity"), span=self._ends(parts))
+
+    def initial(self, parts: list[Part]) -> tuple[str, ast.Expr]:
+        return "initial", parts[0]
+
+    def capacity(self, parts: list[Part]) -> tuple[str, ast.Expr]:
+        return "capacity", parts[1]
+
+    def measure(self, parts: list[Part]) -> ast.Measure:
+        unit = parts[2][1] if len(parts) == 4 else None
+        return ast.Measure(name=self._name(parts[1]), unit=unit, body=parts[-1], span=self._span(parts), doc=self._doc(parts[0]))
+
+    def shown(self, parts: list[Part]) -> tuple[str, ast.Expr]:
+        return "shown", parts[1]
+
+    def expect(self, parts: list[Part]) -> ast.Expect:
+        keyword, left, op, right, *within = parts
+        tolerance, absolute = within[0] if within else (None, False)
+        end = tolerance if tolerance is not None else right
+        return ast.Expect(
+            left=left,
+            op=BinaryOp(op),
+            right=right,
+            tolerance=tolerance,
+            absolute=absolute,
+            span=self._between(keyword, end),
+            doc=self._doc(keyword),
+        )
+
+    def within(self, parts: list[Part]) -> tuple[ast.Expr, bool]:
+        return parts[1], False
+
+    def within_absolute(self, parts: list[Part]) -> tuple[ast.Expr, bool]:
+        return parts[2], True
+
+    # --- transitions
+
+    def timed(self, parts: list[Part]) -> ast.Transition:
+        keyword, name, inputs, outputs, (law, over), *clauses = parts
+        return self._transition(keyword, name, inputs + outputs, law, over, clauses)
+
+    def immediate(self, parts: list[Part]) -> ast.Transition:
+        keyword, name, inputs, outputs, *clauses = parts
+        return self._transition(keyword, name, inputs + outputs, None, (), clauses)
+
+    def _transition(
+        self,
+        keyword: Token,
+        name: Token,
+        arcs: tuple[ast.ArcItem, ...],
+        law: ast.Expr | None,
+        over: tuple[ast.Name, ...],
+        clauses: list[ast.Clause],
+    ) -> ast.Transition:
+        last = max([self._end(p) for p in (name, *arcs, law, *over, *clauses) if p is not None])
+        assert keyword.start_pos is not None
+        return ast.Transition(
+            name=self._name(name),
+            arcs=arcs,
+            law=law,
+            over=over,
+            clauses=tuple(clauses),
+            span=Span(self.source, keyword.start_pos, last),
+            doc=self._doc(keyword),
+        )
+
+    def inputs(self, parts: list[Part]) -> tuple[ast.ArcItem, ...]:
+        return tuple(parts)
+
+    outputs = inputs
+
+    def weighted(self, parts: list[Part]) -> tuple[tuple[ast.Expr, ...], Token]:
+        return tuple(p for p in parts[:-1] if not isinstance(p, Token)), parts[-1]
+
+    def input(self, parts: list[Part]) -> ast.ArcItem:
+        return self._arc(ArcKind.INPUT, parts[0])
+
+    def output(self, parts: list[Part]) -> ast.ArcItem:
+        return self._arc(ArcKind.OUTPUT, parts[0])
+
+    def test(self, parts: list[Part]) -> ast.ArcItem:
+        return self._arc(ArcKind.TEST, parts[0])
+
+    def inhibitor(self, parts: list[Part]) -> ast.ArcItem:
+        return self._arc(ArcKind.INHIBITOR, parts[0])
+
+    def flush(self, parts: list[Part]) -> ast.ArcItem:
+        return ast.ArcItem(kind=ArcKind.FLUSH, factors=(), place=self._name(parts[1]), span=self._span(parts))
+
+    def _arc(self, kind: ArcKind, part: tuple[tuple[ast.Expr, ...], Token]) -> ast.ArcItem:
+        factors, place = part
+        return ast.ArcItem(kind=kind, factors=factors, place=self._name(place), span=self._between(factors[0] if factors else place, place))
+
+    def law(self, parts: list[Part]) -> tuple[ast.Expr, tuple[ast.Name, ...]]:
+        return parts[0], parts[1] if len(parts) > 1 else ()
+
+    def over(self, parts: list[Part]) -> tuple[ast.Name, ...]:
+        names: tuple[ast.Name, ...] = parts[1]
+        return names
+
+    def names(self, parts: list[Part]) -> tuple[ast.Name, ...]:
+        return tuple(self._name(p) for p in parts)
+
+    def _clause(self, parts: list[Part]) -> ast.Clause:
+        return ast.Clause(word=str(parts[0]), value=parts[1], span=self._span(parts))
+
+    when = servers = memory_of = speed = scaled = priority = weight = share = cap = latency = _clause
+
+    def servers_infinite(self, parts: list[Part]) -> ast.Clause:
+        return ast.Clause(word="servers", span=self._span(parts))
+
+    def memory(self, parts: list[Part]) -> ast.Clause:
+        return ast.Clause(word="memory", names=(self._name(parts[1]),), span=self._span(parts))
+
+    def resets(self, parts: list[Part]) -> ast.Clause:
+        return ast.Clause(word="resets", names=parts[1], span=self._between(parts[0], parts[1][-1]))
+
+    # --- expressions
+
+    def disjunction(self, parts: list[Part]) -> ast.Expr:
+        return self._chain(parts)
+
+    conjunction = sum = product = disjunction
+
+    def comparison(self, parts: list[Part]) -> ast.Expr:
+        left, op, right = parts
+        return ast.Binary(BinaryOp(op), left, right, self._between(left, right))
+
+    def power(self, parts: list[Part]) -> ast.Expr:
+        return ast.Binary(BinaryOp.POW, parts[0], parts[1], self._span(parts))
+
+    def negation(self, parts: list[Part]) -> ast.Expr:
+        return ast.Unary(UnaryOp.NOT, parts[1], self._span(parts))
+
+    def sign(self, parts: list[Part]) -> ast.Expr:
+        sign, operand = parts
+        node: ast.Expr = operand
+        return node if sign == "+" else ast.Unary(UnaryOp.NEGATE, node, self._span(parts))
+
+    def _chain(self, parts: list[Part]) -> ast.Expr:
+        """``a op b op c …``, to the left; long chains of one associative operation balanced, so that they are not deep."""
+        if len(parts) > 2 * LONG_CHAIN:
+            operators = {str(p) for p in parts[1::2]}
+            if operators <= {"+", "-"}:
+                signed = [self._signed(op, p) for op, p in zip(["+", *parts[1::2]], parts[::2], strict=True)]
+                return self._balanced(BinaryOp.ADD, signed)
+            if len(operators) == 1 and operators <= {"*", "and", "or"}:
+                return self._balanced(BinaryOp(operators.pop()), parts[::2])
+        node: ast.Expr = parts[0]
+        for op, right in zip(parts[1::2], parts[2::2], strict=True):
+            node = ast.Binary(BinaryOp(op), node, right, self._between(node, right))
+        return node
+
+    def _signed(self, op: str, node: ast.Expr) -> ast.Expr:
+        return node if op == "+" else ast.Unary(UnaryOp.NEGATE, node, node.span)
+
+    def _balanced(self, op: BinaryOp, nodes: Sequence[ast.Expr]) -> ast.Expr:
+        if len(nodes) == 1:
+            return nodes[0]
+        half = len(nodes) // 2
+        left, right = self._balanced(op, nodes[:half]), self._balanced(op, nodes[half:])
+        return ast.Binary(op, left, right, left.span.to(right.span))
+
+    def number(self, parts: list[Part]) -> ast.Expr:
+        return ast.Number(self._value(parts[0]), self._span(parts))
+
+    def quantity(self, parts: list[Part]) -> ast.Expr:
+        return ast.Quantity(self._value(parts[0]), self._name(parts[1]), self._span(parts))
+
+    def name(self, parts: list[Part]) -> ast.Expr:
+        return self._name(parts[0])
+
+    def marking(self, parts: list[Part]) -> ast.Expr:
+        name = self._name(parts[0])
+        return ast.Marking(name, Span(self.source, name.span.start - 1, name.span.end))
+
+    def true(self, parts: list[Part]) -> ast.Expr:
+        return ast.Truth(True, self._span(parts))
+
+    def false(self, parts: list[Part]) -> ast.Expr:
+        return ast.Truth(False, self._span(parts))
+
+    def text(self, parts: list[Part]) -> ast.Expr:
+        return ast.Text(str(parts[0])[1:-1], self._span(parts))
+
+    def list(self, parts: list[Part]) -> ast.Expr:
+        *items, bracket = parts
+        first = self._start(items[0]) if items else self._start(bracket)
+        return ast.ListOf(tuple(items), Span(self.source, self.source.text.rindex("[", 0, first), self._end(bracket)))
+
+    def conditional(self, parts: list[Part]) -> ast.Expr:
+        word, test, then, otherwise, end = parts
+        return ast.Conditional(test, then, otherwise, self._between(word, end))
+
+    def call(self, parts: list[Part]) -> ast.Expr:
+        function, arguments, end = parts
+        return ast.Call(self._name(function), arguments, self._between(function, end))
+
+    def arguments(self, parts: list[Part]) -> tuple[ast.Argument, ...]:
+        return tuple(parts)
+
+    def positional(self, parts: list[Part]) -> ast.Argument:
+        return ast.Argument(parts[0], self._span(parts))
+
+    def named(self, parts: list[Part]) -> ast.Argument:
+        return ast.Argument(parts[1], self._span(parts), name=self._name(parts[0]))
+
+    def weighed(self, parts: list[Part]) -> ast.Argument:
+        return ast.Argument(parts[1], self._span(parts), weight=parts[0])
+
+    def given(self, parts: list[Part]) -> ast.Argument:
+        return ast.Argument(parts[0], self._span(parts), given=self._name(parts[1]))
+
+    # --- parts
+
+    def _name(self, token: Token) -> ast.Name:
+        text = str(token)
+        return ast.Name(text.strip("`"), self._span([token]), text.startswith("`"))
+
+    def _value(self, token: Token) -> Fraction:
+        mantissa, _, exponent = token.lower().partition("e")
+        if len(mantissa) <= MAX_DIGITS and (not exponent or (len(exponent) <= 5 and abs(int(exponent)) <= MAX_DIGITS)):
+            return Fraction(str(token))
+        self.problems.append(
+            Diagnostic(
+                code="E0102",
+                message="this number is out of range",
+                span=self._span([token]),
+                help="numbers have at most 400 digits and exponents from -400 to 400",
+            )
+        )
+        return Fraction(1)
+
+    def _doc(self, keyword: Token) -> str:
+        assert keyword.start_pos is not None
+        return _doc_before(self.source.text, keyword.start_pos)
+
+    def _span(self, parts: Sequence[Part]) -> Span:
+        return self._between(parts[0], parts[-1])
+
+    def _between(self, first: Part, last: Part) -> Span:
+        return Span(self.source, self._start(first), self._end(last))
+
+    def _ends(self, parts: Sequence[Part]) -> Span:
+        """The span of parts that need not be nodes: tuples of them too."""
+        return Span(self.source, self._start(parts[0]), max(_ends_of(parts, self._end)))
+
+    def _start(self, part: Part) -> int:
+        start: int = part.start_pos if isinstance(part, Token) else part.span.start
+        return start
+
+    def _end(self, part: Part) -> int:
+        end: int = part.end_pos if isinstance(part, Token) else part.span.end
+        return end
+
+
+def _ends_of(parts: Sequence[Part], end: Callable[[Part], int]) -> list[int]:
+    found: list[int] = []
+    for part in parts:
+        if isinstance(part, tuple):
+            found.extend(_ends_of(part, end))
+        elif isinstance(part, Token) or hasattr(part, "span"):
+            found.append(end(part))
+    return found

@@ -1,0 +1,266 @@
+"""Breadth-first exploration of the reachability graph, vanishing markings included.
+
+Each level of the search is expanded as a whole: wide levels by array arithmetic (:mod:`spn.reach.batch`), narrow ones marking by marking
+straight from the semantics. Both give the same states and arcs in the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spn.errors import AnalysisError, SpnError, refuse
+from spn.net import semantics
+from spn.net.model import Marking, Net, Timed, initial_marking
+from spn.net.semantics import Rules
+from spn.reach import batch as many
+from spn.reach.growth import find_growth
+from spn.reach.space import Bools, Floats, Graph, Ints, Limits
+
+NARROW = 12  # states of a level up to which the plain semantics is faster than array arithmetic
+FIRST_CHECK = 200  # states before the first search for unbounded growth; the next one at twice as many
+BYTES_PER_STATE = 220  # bookkeeping beside the marking itself
+BYTES_PER_ARC = 64
+BLOCK = 50_000  # states expanded at a time
+MASK = 2**64 - 1
+
+
+class Expansion(NamedTuple):
+    """The arcs out of a level, sorted by source and transition, with the markings they lead to; and which sources vanish."""
+
+    source: Ints
+    transition: Ints
+    weight: Floats
+    after: Ints
+    vanishing: Bools
+
+
+def law_rates(net: Net) -> dict[int, float]:
+    """Rate of the exponential law of each timed transition per unit of its clock's rate, constant scale included.
+
+    Raises ValueError for a law that is not exponential: :mod:`spn.net.expand` comes first."""
+    rates = {}
+    for i, t in enumerate(net.transitions):
+        if isinstance(t, Timed):
+            phases = t.law.phase_type()
+            scale = getattr(t.scale, "value", None)
+            if phases is None or len(phases.alpha) != 1 or scale is None or not scale > 0:
+                raise ValueError(f"{t.name} is not exponential")
+            rates[i] = -phases.generator[0][0] / float(scale)
+    return rates
+
+
+def explore_graph(net: Net, limits: Limits, *, narrow: int = NARROW) -> Graph:
+    """The reachability graph of a net with exponential laws.
+
+    Levels of at most ``narrow`` states are expanded marking by marking. Errors: an unbounded net (shown, with the places and the sequence),
+    the limits reached, and whatever a marking makes meaningless."""
+    return _Search(net, limits, narrow).run()
+
+
+class _Table:
+    """Markings numbered in the order of their discovery: rows in an array, found by a 64-bit hash whose hits are always compared."""
+
+    def __init__(self, first: Marking) -> None:
+        self.places = len(first)
+        self.rows: Ints = np.zeros((256, max(1, self.places)), dtype=np.int64)
+        self.count = 0
+        self.seed = 0
+        self._rehash()
+        self.add_one(first)
+
+    def _rehash(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        self.seed += 1
+        self.multipliers: NDArray[np.uint64] = rng.integers(1, MASK, size=max(1, self.places), dtype=np.uint64, endpoint=True) | np.uint64(1)
+        self.plain = self.multipliers.tolist()
+        self.index: dict[int, int] = {}
+        for i, key in enumerate(self._keys(self.rows[: self.count]).tolist()):
+            if key in self.index:
+                return self._rehash()
+            self.index[key] = i
+
+    def _keys(self, rows: Ints) -> NDArray[np.uint64]:
+        keys = np.zeros(len(rows), dtype=np.uint64)
+        for column, multiplier in enumerate(self.multipliers):
+            keys += rows[:, column].astype(np.uint64) * multiplier
+        return keys
+
+    def _reserve(self, count: int) -> None:
+        if count > len(self.rows):
+            grown = np.zeros((max(count, 2 * len(self.rows)), self.rows.shape[1]), dtype=np.int64)
+            grown[: self.count] = self.rows[: self.count]
+            self.rows = grown
+
+    def add_one(self, marking: Marking) -> int:
+        row = marking or (0,)
+        key = sum(a * b for a, b in zip(row, self.plain, strict=True)) & MASK
+        known = self.index.get(key)
+        if known is not None:
+            if tuple(self.rows[known].tolist()) == row:
+                return known
+            self._rehash()
+            return self.add_one(marking)
+        self._reserve(self.count + 1)
+        self.rows[self.count] = row
+        self.index[key] = self.count
+        self.count += 1
+        return self.count - 1
+
+    def add(self, rows: Ints) -> Ints:
+        """The number of each row; unknown ones are added in the order of their first appearance."""
+        unique, first, inverse = np.unique(self._keys(rows), return_index=True, return_inverse=True)
+        keys = unique.tolist()
+        ids = np.array([self.index.get(k, -1) for k in keys], dtype=np.int64)
+        new = np.flatnonzero(ids < 0)
+        new = new[np.argsort(first[new])]
+        ids[new] = np.arange(self.count, self.count + len(new))
+        self._reserve(self.count + len(new))
+        self.rows[self.count : self.count + len(new)] = rows[first[new]]
+        if not np.array_equal(self.rows[ids[inverse]], rows):  # two markings with one hash
+            self._rehash()
+            return self.add(rows)
+        self.index.update((keys[i], self.count + k) for k, i in enumerate(new.tolist()))
+        self.count += len(new)
+        return ids[inverse]
+
+
+class _Search:
+    def __init__(self, net: Net, limits: Limits, narrow: int) -> None:
+        self.net, self.limits, self.narrow = net, limits, narrow
+        self.rules: Rules = semantics.rules(net)
+        self.batch = many.batch(self.rules)
+        self.law = law_rates(net)
+        self.per_timed = np.array([self.law[t] for t in self.rules.timed])
+        self.table = _Table(initial_marking(net))
+        self.parent, self.via = [np.array([-1])], [np.array([-1])]
+        self.levels: list[tuple[Ints, Ints, Ints, Floats]] = []
+        self.vanishing: list[Bools] = []
+        self.arcs = 0
+        self.next_check = FIRST_CHECK
+
+    def run(self) -> Graph:
+        start = 0
+        while start < self.table.count:
+            end = min(self.table.count, start + BLOCK)
+            self._level(start, end)
+            self._watch()
+            start = end
+        source, target, transition, weight = (np.concatenate(x) for x in zip(*self.levels, strict=True))
+        return Graph(
+            markings=self.table.rows[: self.table.count, : self.table.places].copy(),
+            vanishing=np.concatenate(self.vanishing),
+            parent=np.concatenate(self.parent),
+            via=np.concatenate(self.via),
+            source=source,
+            target=target,
+            transition=transition,
+            weight=weight,
+        )
+
+    def _level(self, start: int, end: int) -> None:
+        wide = end - start > self.narrow
+        rows = self.table.rows[start:end, : self.table.places]
+        found = self._wide(rows) if wide else self._narrow(rows)
+        before = self.table.count
+        if wide and self.table.places:
+            target = self.table.add(found.after)
+        else:
+            target = np.array([self.table.add_one(tuple(m)) for m in found.after.tolist()], dtype=np.int64)
+        new = np.flatnonzero(target >= before)
+        _, first = np.unique(target[new], return_index=True)
+        self.parent.append(found.source[new[first]] + start)
+        self.via.append(found.transition[new[first]])
+        self.levels.append((found.source + start, target, found.transition, found.weight))
+        self.vanishing.append(found.vanishing)
+        self.arcs += len(target)
+
+    def _narrow(self, rows: Ints) -> Expansion:
+        arcs: list[tuple[int, int, float]] = []
+        after: list[Marking] = []
+        vanishing = np.zeros(len(rows), dtype=bool)
+        for i, row in enumerate(rows.tolist()):
+            m = tuple(row)
+            firings = [(t, float(w)) for t, w in semantics.enabled_immediates(self.rules, m)]
+            vanishing[i] = bool(firings)
+            for t, w in firings or self._timed(m):
+                arcs.append((i, t, w))
+                after.append(semantics.fire(self.rules, t, m))
+        source, transition, weight = zip(*arcs, strict=True) if arcs else ((), (), ())
+        return Expansion(_ints(source), _ints(transition), np.array(weight, dtype=np.float64), _rows(after, rows.shape[1]), vanishing)
+
+    def _timed(self, m: Marking) -> list[tuple[int, float]]:
+        rates = semantics.clock_rates(self.rules, m)
+        total = [(t, self.law[t] * x * semantics.running_clocks(self.rules, t, m)) for t, x in rates.items() if x > 0]
+        return [(t, _finite(self.net, t, w)) for t, w in total]
+
+    def _wide(self, rows: Ints) -> Expansion:
+        row, transition, weight, vanishing = many.choices(self.batch, rows)
+        tangible = np.flatnonzero(~vanishing)
+        clocks = many.clocks(self.batch, rows[tangible])
+        rate = self.per_timed * clocks.rate * clocks.run
+        at, column = np.nonzero(rate > 0)
+        timed = np.array(self.rules.timed, dtype=np.int64)
+        source = np.concatenate([row, tangible[at]])
+        transition = np.concatenate([transition, timed[column]])
+        weight = np.concatenate([weight, rate[at, column]])
+        for k in np.flatnonzero(~np.isfinite(weight)).tolist():
+            _finite(self.net, int(transition[k]), float(weight[k]))
+        order = np.lexsort((transition, source))
+        source, transition, weight = source[order], transition[order], weight[order]
+        return Expansion(source, transition, weight, self._fire(rows, source, transition), vanishing)
+
+    def _fire(self, rows: Ints, source: Ints, transition: Ints) -> Ints:
+        after = np.empty((len(source), rows.shape[1]), dtype=np.int64)
+        for t in np.unique(transition).tolist():
+            at = np.flatnonzero(transition == t)
+            after[at] = many.fired(self.batch, t, rows[source[at]])
+        return after
+
+    def _watch(self) -> None:
+        count = self.table.count
+        full = count > self.limits.states or self._bytes() > self.limits.memory
+        if full or count >= self.next_check:
+            self.next_check = 2 * count
+            parent, via = np.concatenate(self.parent), np.concatenate(self.via)
+            find_growth(self.rules, self.table.rows[:count, : self.table.places], parent, via, np.concatenate(self.vanishing))
+        if full:
+            raise self._too_large(count)
+
+    def _bytes(self) -> float:
+        return self.table.count * (8.0 * self.table.places + BYTES_PER_STATE) + self.arcs * BYTES_PER_ARC
+
+    def _too_large(self, count: int) -> SpnError:
+        rows = self.table.rows[:count, : self.table.places]
+        biggest = int(np.argmax(rows.max(axis=0)))
+        size = int(rows[:, biggest].max())
+        reason = f"the limit of {self.limits.states:,} states" if count > self.limits.states else f"{self.limits.memory / 1e9:g} GB of memory"
+        place = self.net.places[biggest]
+        return refuse(
+            AnalysisError,
+            "E0602",
+            f"the state space is larger than {reason}: {count:,} markings and {self.arcs:,} firings found so far",
+            span=place.span,
+            label=f"grown to {size} tokens so far",
+            help="raise the limit, make the model smaller, or simulate it",
+            notes=(f"{place.name} has grown to {size} tokens; if it has no bound the net is unbounded", "a cut-off state space is never analysed"),
+        )
+
+
+def _finite(net: Net, t: int, weight: float) -> float:
+    if not math.isfinite(weight):
+        transition = net.transitions[t]
+        raise refuse(AnalysisError, "E0603", f"the rate of {transition.name} overflows", span=transition.span, help="scale the model's units")
+    return weight
+
+
+def _ints(values: Sequence[int]) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def _rows(markings: list[Marking], places: int) -> Ints:
+    return np.array(markings, dtype=np.int64).reshape(len(markings), places)

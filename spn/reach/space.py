@@ -1,0 +1,102 @@
+"""The data that state-space exploration produces: reachability graph, and the Markov chain on its tangible markings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spn.measure import Primitive
+from spn.net.model import Net
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When exploration stops: ``states`` counts all markings, vanishing ones included; ``memory`` is in bytes."""
+
+    states: int = 5_000_000
+    memory: float = 4e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Rates q(i, j) > 0 between distinct states in compressed rows (row i = from i): targets ``columns[indptr[i]:indptr[i + 1]]``,
+    ascending, without duplicates. The diagonal is implied, so that no method ever needs a subtraction to find it."""
+
+    indptr: Ints
+    columns: Ints
+    values: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.indptr) - 1
+
+    def sources(self) -> Ints:
+        """The row of every entry."""
+        return np.repeat(np.arange(self.n), np.diff(self.indptr))
+
+    def exits(self) -> Floats:
+        """Total rate out of each state."""
+        return np.bincount(self.sources(), self.values, self.n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """The reachability graph over tangible and vanishing markings, in breadth-first order; state 0 is the initial marking.
+
+    Arc k is the firing of ``transition[k]`` in state ``source[k]`` leading to ``target[k]``, with ``weight[k]`` > 0: the total rate
+    of a timed, the weight of an immediate transition. Sorted by source, then transition. ``parent`` and ``via`` are the state and
+    transition that found a state first (-1 for the initial one).
+    """
+
+    markings: Ints  # (states, places)
+    vanishing: Bools
+    parent: Ints
+    via: Ints
+    source: Ints
+    target: Ints
+    transition: Ints
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateSpace:
+    """The Markov chain on the tangible markings of a net with exponential laws.
+
+    ``markings`` (n, places) in breadth-first order; ``initial`` (n) the distribution over them at time 0; ``rates`` the generator
+    without self-loops; ``rewards`` maps each primitive asked for to its mean per second in each state (n): for a firing rate the firings
+    of immediates that a timed firing starts are counted with it. ``dead`` and ``stuck`` are the absorbing markings: no transition
+    enabled, or enabled but every speed 0. ``arcs`` counts the firings between tangible markings and ``vanishing`` the vanishing markings.
+    """
+
+    net: Net
+    markings: Ints
+    initial: Floats
+    rates: Rates
+    rewards: Mapping[Primitive, Floats]
+    dead: Ints
+    stuck: Ints
+    arcs: int
+    vanishing: int
+    details: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        return len(self.markings)
+
+
+def compressed(n: int, rows: Ints, columns: Ints, values: Floats) -> Rates:
+    """Rates from triplets: duplicates are added, entries on the diagonal and zeros are dropped."""
+    keep = (rows != columns) & (values > 0)
+    key = rows[keep] * n + columns[keep]
+    unique, inverse = np.unique(key, return_inverse=True)
+    total = np.bincount(inverse, values[keep], len(unique))
+    source = unique // n if n else unique
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
+    return Rates(indptr=indptr.astype(np.int64), columns=(unique % n if n else unique).astype(np.int64), values=total)

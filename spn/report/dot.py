@@ -1,0 +1,152 @@
+"""A net in the DOT language, by the field's drawing conventions.
+
+Places are circles holding a dot a token (from six on a number), timed transitions boxes (white: exponential, black: deterministic,
+grey: any other law, blue: transfer over a link), immediate ones thin black bars. Inhibitor arcs end in a small circle, test arcs are
+dashed, flush arcs have two heads; multiplicities other than 1 stand on the arcs. Links are rounded boxes, dotted to the transitions
+that use them. The text is a function of the net alone, so equal nets give equal files.
+
+Every node is a table whose text rows lie above and below the shape: Graphviz then keeps room for them, which it does not for ``xlabel``.
+Arcs are drawn first and texts on white, so that no arc strikes a text out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from textwrap import wrap
+from typing import Final
+
+from spn.expr.nodes import ONE
+from spn.expr.text import to_text
+from spn.net.model import Arc, ArcKind, Link, Net, Place, Timed, Transition
+from spn.report.labels import WITH_UNITS, Units, link_lines, place_lines, transition_lines
+
+MAX_DOTS: Final = 5
+INK, NOTE, LINK = "#000000", "#404040", "#0072b2"  # Okabe and Ito's palette: told apart by every kind of colour vision
+WHITE, GREY, BLUE = "#ffffff", "#b8b8b8", "#a6d0ee"
+
+_HEADER: Final = (
+    'rankdir=LR; bgcolor="#ffffff"; outputorder=edgesfirst; nodesep=0.2; ranksep=0.4; pad=0.1; forcelabels=true;',
+    'node [fontname="Helvetica", fontsize=10, color="#000000"];',
+    'edge [fontname="Helvetica", fontsize=9, color="#000000", arrowsize=0.7];',
+)
+_TABLE: Final = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">'
+_DOT_ROWS: Final = {1: (1,), 2: (2,), 3: (1, 2), 4: (2, 2), 5: (2, 1, 2)}
+_ARC_STYLE: Final = {
+    ArcKind.INPUT: "",
+    ArcKind.OUTPUT: "",
+    ArcKind.TEST: "style=dashed",
+    ArcKind.INHIBITOR: "arrowhead=odot",
+    ArcKind.FLUSH: "arrowhead=normalnormal",
+}
+
+
+def to_dot(net: Net, units: Units = WITH_UNITS, title: str = "") -> str:
+    """The DOT text of a net."""
+    lines = [f"digraph {_quoted(title or net.name or 'net')} {{", *_HEADER]
+    lines += [_place(p) for p in net.places]
+    lines += [_transition(t, units) for t in net.transitions]
+    lines += [_link(link, units) for link in net.links]
+    for t in net.transitions:
+        lines += [_arc(t, arc) for arc in t.arcs]
+        lines += _link_edges(t)
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _node_id(kind: str, name: str) -> str:
+    """Places, transitions and links may share a name, so the kind is part of the identity; viewers show it as the tooltip."""
+    return _quoted(f"{kind} {name}")
+
+
+def _place(place: Place) -> str:
+    rows = _rows(_above([place.name], place_lines(place)), _marks(place.initial), _below(place_lines(place), 1))
+    return f"{_node_id('place', place.name)} [shape=circle, fixedsize=shape, width=0.5, label=<{rows}>];"
+
+
+def _above(names: Sequence[str], notes: Sequence[str]) -> str:
+    """The name, under as many empty lines as balance the notes, so that the circle stays in the middle of its node."""
+    return _text_cell(names, 10, INK, pad=max(0, len(notes) - 1))
+
+
+def _below(notes: Sequence[str], balance: int) -> str:
+    return _text_cell(notes, 8, NOTE, pad=max(0, balance - len(notes)), under=True)
+
+
+def _rows(*cells: str) -> str:
+    return _TABLE + "".join(f"<TR>{cell}</TR>" for cell in cells) + "</TABLE>"
+
+
+def _text_cell(lines: Sequence[str], size: int, color: str, pad: int, under: bool = False) -> str:
+    text = "".join(f'<TR><TD><FONT POINT-SIZE="{size}" COLOR="{color}">{_escaped(line)}</FONT></TD></TR>' for line in lines)
+    blank = f'<TR><TD HEIGHT="{13 * pad}"></TD></TR>' if pad else ""
+    if not text:
+        return f'<TD HEIGHT="{13 * max(1, pad)}"></TD>'
+    white = f'<TR><TD><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" BGCOLOR="{WHITE}">{text}</TABLE></TD></TR>'
+    return f"<TD>{_TABLE}{white + blank if under else blank + white}</TABLE></TD>"
+
+
+def _escaped(text: str) -> str:
+    return escape(text, quote=True) or " "
+
+
+def _marks(tokens: int) -> str:
+    inside = str(tokens) if tokens > MAX_DOTS else _dots(tokens)
+    return f'<TD FIXEDSIZE="TRUE" WIDTH="36" HEIGHT="36">{inside}</TD>'
+
+
+def _dots(tokens: int) -> str:
+    """Dots as tiny round cells: no glyph of a font, so they look alike everywhere."""
+    if not tokens:
+        return ""
+    dot = f'<TD FIXEDSIZE="TRUE" WIDTH="7" HEIGHT="7" BORDER="4" STYLE="ROUNDED" COLOR="{INK}" BGCOLOR="{INK}"></TD>'
+    spaced = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="0"><TR>'
+    return _rows(*(f"<TD>{spaced}{dot * n}</TR></TABLE></TD>" for n in _DOT_ROWS[tokens]))
+
+
+def _transition(t: Transition, units: Units) -> str:
+    lines = [piece for line in transition_lines(t, units) for piece in wrap(line, 30) or [line]]
+    width, fill = _box(t)
+    cell = f'<TD PORT="t" FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="36" BORDER="1" COLOR="{INK}" BGCOLOR="{fill}"></TD>'
+    box = f"<TD>{_TABLE}<TR>{cell}</TR></TABLE></TD>"
+    rows = _rows(_text_cell([t.name], 10, INK, pad=0), box, _below(lines, 0))
+    return f"{_node_id('transition', t.name)} [shape=plain, label=<{rows}>];"
+
+
+def _box(t: Transition) -> tuple[int, str]:
+    """Width in points and fill."""
+    if not isinstance(t, Timed):
+        return 4, INK
+    if t.transfer is not None:
+        return 11, BLUE
+    return 11, {"exp": WHITE, "det": INK}.get(t.law.family, GREY)
+
+
+def _link(link: Link, units: Units) -> str:
+    text = "<BR/>".join(_escaped(line) for line in link_lines(link, units))
+    box = f'shape=box, style="rounded,filled", fillcolor="{WHITE}", margin="0.06,0.03", height=0.3'
+    return f'{_node_id("link", link.name)} [{box}, color="{LINK}", fontcolor="{LINK}", fontsize=9, label=<{text}>];'
+
+
+def _arc(t: Transition, arc: Arc) -> str:
+    place, transition = _node_id("place", arc.place), f"{_node_id('transition', t.name)}:t"
+    tail, head = (transition, place) if arc.kind is ArcKind.OUTPUT else (place, transition)
+    attributes = [a for a in (_ARC_STYLE[arc.kind], _multiplicity(arc)) if a]
+    return f"{tail} -> {head}{' [' + ', '.join(attributes) + ']' if attributes else ''};"
+
+
+def _multiplicity(arc: Arc) -> str:
+    if arc.kind is ArcKind.FLUSH or arc.multiplicity == ONE:
+        return ""
+    return f"label={_quoted(to_text(arc.multiplicity))}"
+
+
+def _link_edges(t: Transition) -> Iterable[str]:
+    if not isinstance(t, Timed) or t.transfer is None:
+        return
+    for link in t.transfer.links:
+        yield f'{_node_id("transition", t.name)}:t -> {_node_id("link", link)} [dir=none, style=dotted, color="{LINK}", weight=0];'
