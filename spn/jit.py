@@ -19,11 +19,14 @@ from numba.core import types
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
+KERNEL_FILES = frozenset({"kernels.py", "layout.py", "kinds.py"})  # sources whose constants or code are compiled in
 
 
 def _digest() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.rglob("kernels.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        if path.name not in KERNEL_FILES:
+            continue
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

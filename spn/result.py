@@ -72,20 +72,37 @@ class Result:
         return self.measures[name].value
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, with nan and infinities as the strings ``"nan"``, ``"inf"``, ``"-inf"``."""
-        data = asdict(self)
-        assert isinstance(data, dict)
-        plain = _plain(data)
-        assert isinstance(plain, dict)
-        return plain
+        """Plain data for JSON: every measure's ``value`` and ``half_width`` in its ``unit``; nan and infinities as the strings ``"nan"``,
+        ``"inf"``, ``"-inf"``."""
+        data = plain(self)
+        data["measures"] = {name: _shown(v) for name, v in self.measures.items()}
+        for given, shown in zip(self.classes, data["classes"], strict=True):
+            shown["measures"] = {n: plain_value(v / self.measures[n].unit_factor) for n, v in given.measures.items()}
+        return data
 
 
-def _plain(data: object) -> object:
+def _shown(v: Value) -> dict[str, Any]:
+    data = plain(v)
+    factor = data.pop("unit_factor")
+    data["value"] = plain_value(v.value / factor)
+    data["half_width"] = None if v.half_width is None else plain_value(v.half_width / factor)
+    return data
+
+
+def plain(record: Any) -> dict[str, Any]:
+    """A frozen record as dicts, lists, numbers and strings, fit for JSON; nan and infinities as strings."""
+    data = plain_value(asdict(record))
+    assert isinstance(data, dict)
+    return data
+
+
+def plain_value(data: object) -> Any:
+    """The same for any value."""
     match data:
         case Mapping():
-            return {str(k): _plain(v) for k, v in data.items()}
+            return {str(k): plain_value(v) for k, v in data.items()}
         case list() | tuple():
-            return [_plain(v) for v in data]
+            return [plain_value(v) for v in data]
         case bool() | int() | str() | None:
             return data
         case Real():

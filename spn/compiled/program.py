@@ -11,46 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from fractions import Fraction
 
+from spn.compiled.layout import Op
 from spn.expr.evaluate import fold
 from spn.expr.nodes import Binary, BinaryOp, Call, Conditional, Function, Node, Number, Tokens, Unary, UnaryOp
 
 EXACT = 2**53  # whole numbers up to here are exact in a double
-
-
-class Op(IntEnum):
-    """Instructions; each has one argument word, unused by most. Jumps are relative to the next instruction."""
-
-    CONSTANT = 0
-    PLACE = 1
-    ADD = 2
-    SUB = 3
-    MUL = 4
-    DIV = 5
-    IDIV = 6
-    MOD = 7
-    POW = 8
-    EQ = 9
-    NE = 10
-    LT = 11
-    LE = 12
-    GT = 13
-    GE = 14
-    MIN = 15
-    MAX = 16
-    NEGATE = 17
-    NOT = 18
-    TRUTH = 19
-    ABS = 20
-    FLOOR = 21
-    CEIL = 22
-    SQRT = 23
-    LN = 24
-    EXP = 25
-    JUMP = 26
-    JUMP_IF_ZERO = 27
 
 
 Instruction = tuple[Op, float]
@@ -93,12 +60,12 @@ def program(node: Node, places: Mapping[str, int]) -> Code:
 
 
 def depth(code: Code) -> int:
-    """The words of stack that a program needs (an upper bound: jumps only skip)."""
+    """The words of stack that a program needs (an upper bound: both branches of a condition are counted)."""
     height = highest = 0
     for op, _ in code:
         height += 1 if op in _PUSHES else -1 if op in _POPS else 0
         highest = max(highest, height)
-    return highest + sum(1 for op, _ in code if op is Op.JUMP)  # the branch not taken leaves its result uncounted
+    return highest
 
 
 def _push(value: float) -> Code:

@@ -43,10 +43,20 @@ def find_growth(r: Rules, rows: Ints, parent: Ints, via: Ints, vanishing: Bools)
     ends = dict.fromkeys([len(rows) - 1, *(rows.argmax(axis=0).tolist() if rows.size else [])])
     for end in ends:
         path = path_to(end, parent)
-        for start in _covered(rows, path):
-            growth = _repeatable(r, rows, path, path.index(start), via, vanishing)
-            if growth is not None:
-                raise _unbounded(r, growth, rows)
+        if _growth_at(r, rows, path, via, vanishing) is not None:
+            raise _unbounded(r, _earliest(r, rows, path, via, vanishing), rows)
+
+
+def _growth_at(r: Rules, rows: Ints, path: list[int], via: Ints, vanishing: Bools) -> Growth | None:
+    """Growth shown by the last state of a path and an earlier one, the nearest first."""
+    shown = (_repeatable(r, rows, path, at, via, vanishing) for at in _covered(rows, path))
+    return next((g for g in shown if g is not None), None)
+
+
+def _earliest(r: Rules, rows: Ints, path: list[int], via: Ints, vanishing: Bools) -> Growth:
+    """Of a path that shows growth, the growth that shows first: the shortest message."""
+    shown = (_growth_at(r, rows, path[: k + 1], via, vanishing) for k in range(1, len(path)))
+    return next(g for g in shown if g is not None)
 
 
 def path_to(state: int, parent: Ints) -> list[int]:
@@ -58,9 +68,10 @@ def path_to(state: int, parent: Ints) -> list[int]:
 
 
 def _covered(rows: Ints, path: Sequence[int]) -> list[int]:
-    """The states of a path, latest first, whose markings the last one covers."""
+    """Positions on a path, latest first, of the states whose markings the last one covers."""
     chain = rows[list(path)]
-    return [path[i] for i in np.flatnonzero((chain[:-1] <= chain[-1]).all(axis=1)).tolist()][::-1]
+    covered: list[int] = np.flatnonzero((chain[:-1] <= chain[-1]).all(axis=1)).tolist()
+    return covered[::-1]
 
 
 def _repeatable(r: Rules, rows: Ints, path: list[int], at: int, via: Ints, vanishing: Bools) -> Growth | None:

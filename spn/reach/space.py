@@ -96,7 +96,7 @@ def compressed(n: int, rows: Ints, columns: Ints, values: Floats) -> Rates:
     keep = (rows != columns) & (values > 0)
     key = rows[keep] * n + columns[keep]
     unique, inverse = np.unique(key, return_inverse=True)
-    total = np.bincount(inverse, values[keep], len(unique))
+    total = np.bincount(inverse, values[keep], len(unique)).astype(np.float64)
     source = unique // n if n else unique
     indptr = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
     return Rates(indptr=indptr.astype(np.int64), columns=(unique % n if n else unique).astype(np.int64), values=total)

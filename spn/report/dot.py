@@ -24,6 +24,8 @@ from spn.report.labels import WITH_UNITS, Units, link_lines, place_lines, transi
 MAX_DOTS: Final = 5
 INK, NOTE, LINK = "#000000", "#404040", "#0072b2"  # Okabe and Ito's palette: told apart by every kind of colour vision
 WHITE, GREY, BLUE = "#ffffff", "#b8b8b8", "#a6d0ee"
+VEIL: Final = "#ffffffa0"  # under the names of places: arcs come in from all sides and must stay visible
+MAX_LINK_LINES: Final = 4  # with more users the lines to a link hide the net; the labels name it anyhow
 
 _HEADER: Final = (
     'rankdir=LR; bgcolor="#ffffff"; outputorder=edgesfirst; nodesep=0.2; ranksep=0.4; pad=0.1; forcelabels=true;',
@@ -49,7 +51,7 @@ def to_dot(net: Net, units: Units = WITH_UNITS, title: str = "") -> str:
     lines += [_link(link, units) for link in net.links]
     for t in net.transitions:
         lines += [_arc(t, arc) for arc in t.arcs]
-        lines += _link_edges(t)
+    lines += _link_lines(net)
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -64,30 +66,23 @@ def _node_id(kind: str, name: str) -> str:
 
 
 def _place(place: Place) -> str:
-    rows = _rows(_above([place.name], place_lines(place)), _marks(place.initial), _below(place_lines(place), 1))
+    notes = place_lines(place)
+    rows = _rows(_label([place.name], 10, INK, VEIL), _marks(place.initial), _label(notes, 8, NOTE, VEIL) if notes else _gap(13))
     return f"{_node_id('place', place.name)} [shape=circle, fixedsize=shape, width=0.5, label=<{rows}>];"
-
-
-def _above(names: Sequence[str], notes: Sequence[str]) -> str:
-    """The name, under as many empty lines as balance the notes, so that the circle stays in the middle of its node."""
-    return _text_cell(names, 10, INK, pad=max(0, len(notes) - 1))
-
-
-def _below(notes: Sequence[str], balance: int) -> str:
-    return _text_cell(notes, 8, NOTE, pad=max(0, balance - len(notes)), under=True)
 
 
 def _rows(*cells: str) -> str:
     return _TABLE + "".join(f"<TR>{cell}</TR>" for cell in cells) + "</TABLE>"
 
 
-def _text_cell(lines: Sequence[str], size: int, color: str, pad: int, under: bool = False) -> str:
+def _gap(height: int) -> str:
+    return f'<TD HEIGHT="{height}"></TD>'
+
+
+def _label(lines: Sequence[str], size: int, color: str, ground: str = WHITE) -> str:
+    """A cell of centred lines of text on a ground that just holds them."""
     text = "".join(f'<TR><TD><FONT POINT-SIZE="{size}" COLOR="{color}">{_escaped(line)}</FONT></TD></TR>' for line in lines)
-    blank = f'<TR><TD HEIGHT="{13 * pad}"></TD></TR>' if pad else ""
-    if not text:
-        return f'<TD HEIGHT="{13 * max(1, pad)}"></TD>'
-    white = f'<TR><TD><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" BGCOLOR="{WHITE}">{text}</TABLE></TD></TR>'
-    return f"<TD>{_TABLE}{white + blank if under else blank + white}</TABLE></TD>"
+    return f'<TD><TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" BGCOLOR="{ground}">{text}</TABLE></TD>'
 
 
 def _escaped(text: str) -> str:
@@ -104,7 +99,7 @@ def _dots(tokens: int) -> str:
     if not tokens:
         return ""
     dot = f'<TD FIXEDSIZE="TRUE" WIDTH="7" HEIGHT="7" BORDER="4" STYLE="ROUNDED" COLOR="{INK}" BGCOLOR="{INK}"></TD>'
-    spaced = '<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2" CELLPADDING="0"><TR>'
+    spaced = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="{2 if tokens < 5 else 1}" CELLPADDING="0"><TR>'
     return _rows(*(f"<TD>{spaced}{dot * n}</TR></TABLE></TD>" for n in _DOT_ROWS[tokens]))
 
 
@@ -113,7 +108,7 @@ def _transition(t: Transition, units: Units) -> str:
     width, fill = _box(t)
     cell = f'<TD PORT="t" FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="36" BORDER="1" COLOR="{INK}" BGCOLOR="{fill}"></TD>'
     box = f"<TD>{_TABLE}<TR>{cell}</TR></TABLE></TD>"
-    rows = _rows(_text_cell([t.name], 10, INK, pad=0), box, _below(lines, 0))
+    rows = _rows(_label([t.name], 10, INK), _gap(2), box, _gap(1), *([_label(lines, 8, NOTE)] if lines else []))
     return f"{_node_id('transition', t.name)} [shape=plain, label=<{rows}>];"
 
 
@@ -145,8 +140,10 @@ def _multiplicity(arc: Arc) -> str:
     return f"label={_quoted(to_text(arc.multiplicity))}"
 
 
-def _link_edges(t: Transition) -> Iterable[str]:
-    if not isinstance(t, Timed) or t.transfer is None:
-        return
-    for link in t.transfer.links:
-        yield f'{_node_id("transition", t.name)}:t -> {_node_id("link", link)} [dir=none, style=dotted, color="{LINK}", weight=0];'
+def _link_lines(net: Net) -> Iterable[str]:
+    transfers = [(t.name, t.transfer.links) for t in net.transitions if isinstance(t, Timed) and t.transfer]
+    users = {link.name: [name for name, links in transfers if link.name in links] for link in net.links}
+    look = f'dir=none, style=dotted, color="{LINK}", weight=0, minlen=0'
+    for link, names in users.items():
+        if len(names) <= MAX_LINK_LINES:
+            yield from (f"{_node_id('transition', name)}:t -> {_node_id('link', link)} [{look}];" for name in names)

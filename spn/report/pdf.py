@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -48,7 +49,9 @@ def to_pdf(layout: bytes) -> bytes:
     for item in (*data.get("edges", ()), *data.get("objects", ())):  # arcs first, as in the other formats
         _draw_item(axes, item)
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a character that the font lacks is drawn as a box
+        figure.savefig(buffer, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
     return buffer.getvalue()
 
 

@@ -1,0 +1,119 @@
+"""The memory picture of a compiled net: one block of 64-bit words, integers and doubles side by side.
+
+Kernels take the block's address and the word offsets below. ``H_`` are words of the header, ``F_`` words of a transition's record,
+``A_`` of an arc group's record, ``L_`` of a law leaf's. An offset of 0 means "none". Quantities (weight, speed, scale, share) take
+two words: the constant, and the offset of a program or 0. A program is its number of instructions, then pairs (operation, argument); a
+list is its length, then its items.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+class Op(IntEnum):
+    """Instructions; each has one argument word, unused by most. Jumps are relative to the next instruction."""
+
+    CONSTANT = 0
+    PLACE = 1
+    ADD = 2
+    SUB = 3
+    MUL = 4
+    DIV = 5
+    IDIV = 6
+    MOD = 7
+    POW = 8
+    EQ = 9
+    NE = 10
+    LT = 11
+    LE = 12
+    GT = 13
+    GE = 14
+    MIN = 15
+    MAX = 16
+    NEGATE = 17
+    NOT = 18
+    TRUTH = 19
+    ABS = 20
+    FLOOR = 21
+    CEIL = 22
+    SQRT = 23
+    LN = 24
+    EXP = 25
+    JUMP = 26
+    JUMP_IF_ZERO = 27
+
+
+
+NONE = 0
+UNBOUNDED = 2**62  # capacity of a place without one
+
+# header
+H_PLACES = 0
+H_TRANSITIONS = 1
+H_CAPACITY = 2  # offset: one word a place
+H_RECORDS = 3  # offset: the transitions' records
+H_IMMEDIATES = 4  # offset: list of immediate transitions, highest priority first, then in the order of the net
+H_TIMED = 5  # offset: list of timed transitions
+H_DEPTH = 6  # words of stack that any program needs; scratch space begins there
+H_SCRATCH = 7  # words of stack and scratch space together
+H_TICKS = 8  # ticks per second, a double
+H_GROUPS = 9  # number of groups of transitions that share one speed
+H_GROUP = 10  # offset: the groups' records
+H_LINKS = 11  # number of links
+H_LINK = 12  # offset: capacity of each link, doubles
+H_EXPRESSIONS = 13  # offset: list of programs compiled beside the net
+H_SIZE = 14
+
+# transition record
+F_IMMEDIATE = 0
+F_PRIORITY = 1
+F_GROUPS_BEGIN = 2  # offsets of the first arc group and of the one past the last
+F_GROUPS_END = 3
+F_GUARD = 4
+F_WEIGHT = 5  # quantity
+F_SERVERS = 7  # -1 infinite
+F_MEMORY = 8
+F_SPEED = 9  # quantity
+F_SCALE = 11  # quantity
+F_BOUNDED = 13  # an output place has a capacity
+F_DELTA = 14  # list of (place, change) pairs where all multiplicities are constant and nothing is flushed, else 0
+F_LAW_BEGIN = 15
+F_LAW_END = 16
+F_RESETS = 17  # list of transitions
+F_TIMED = 18  # list of timed transitions whose number of clocks may change at a firing, ascending; itself included
+F_AFFECTED_IMMEDIATES = 19  # list of immediate transitions whose enabling may change
+F_AFFECTED_GROUPS = 20  # list of speed groups whose speed or share may change
+F_AFFECTED_EXPRESSIONS = 21  # list of expressions whose value may change
+F_GROUP = 22  # speed group, -1 where the clocks run at a constant speed
+F_FACTOR = 23  # double: constant scale over constant speed, applied to every draw
+F_LATENCY = 24  # double seconds outside the ticks, then double ticks
+F_FLAGS = 26  # bit 0: single input-degree fast path
+F_SIZE = 28
+
+# arc group record
+A_KIND = 0
+A_PLACE = 1
+A_CONSTANT = 2  # combined multiplicity, -1 where it depends on the marking
+A_PROGRAMS = 3  # list of programs, one an arc
+A_SIZE = 4
+
+# law leaf record
+L_UPTO = 0  # double: probability of this leaf and those before it
+L_KIND = 1
+L_OFFSET = 2  # of its parameters in the parameter array
+L_COUNT = 3
+L_DISCRETE = 4  # its values are whole ticks
+L_SIZE = 5
+
+# speed group record
+G_SPEED = 0  # quantity
+G_SHARE = 2  # quantity
+G_CAP = 4  # double
+G_LINKS = 5  # list of links; empty for work that is not a transfer
+G_MEMBERS = 6  # list of transitions
+G_COMPONENT = 7  # list of groups that share links with it, directly or not, itself included, ascending
+G_SIZE = 8
+
+# arc kinds and memory policies
+INPUT, TEST, INHIBITOR, FLUSH, OUTPUT = range(5)
+RESTART, RESUME, REPEAT = range(3)

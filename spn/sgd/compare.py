@@ -1,0 +1,240 @@
+"""Mechanisms side by side: one measure of several models over a range of one parameter."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spn.errors import AnalysisError, ModelError, nearest, refuse
+from spn.load import Override, load
+from spn.model import Model
+from spn.result import Result, plain
+from spn.solve import solve
+
+SATURATED = 0.5  # of the first marginal gain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One point: the measure of one mechanism at one value of the swept parameter.
+
+    ``value`` and ``half_width`` (None for an exact value) are in base units; shown as ``value / unit_factor`` in ``unit``.
+    ``efficiency`` is the measure per unit of the swept parameter, relative to that of the mechanism's first point. ``at`` is in base units."""
+
+    mechanism: str
+    at: float
+    value: float
+    half_width: float | None
+    confidence: float | None
+    unit: str
+    unit_factor: float
+    method: str
+    reason: str
+    efficiency: float | None = None
+    converged: bool = True
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The rows of all mechanisms in the order given, each by rising ``at``.
+
+    ``saturation`` gives for each mechanism the first point from which the measure's slope to the next point is less than half of the
+    slope at the start (measure over parameter at the first point); None where that is not reached in the range. ``complete`` is False
+    after an interruption: the rows are those that were done."""
+
+    over: str
+    measure: str
+    unit: str
+    unit_factor: float
+    rows: tuple[Row, ...]
+    saturation: Mapping[str, float | None]
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
+    complete: bool = True
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def of(self, mechanism: str) -> tuple[Row, ...]:
+        """The rows of one mechanism."""
+        return tuple(r for r in self.rows if r.mechanism == mechanism)
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(r.mechanism for r in self.rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return plain(self)
+
+    def __repr__(self) -> str:
+        from spn.report.table import comparison_text
+
+        return comparison_text(self)
+
+
+Progress = Callable[[int, int, str], None]
+
+
+def compare(
+    models: Sequence[str | Path],
+    over: tuple[str, Iterable[Override]],
+    *,
+    measure: str = "steps",
+    parameters: Mapping[str, Override] | None = None,
+    method: str = "auto",
+    seed: int | None = None,
+    precision: float = 0.01,
+    confidence: float = 0.95,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Solve every model file at every value of the parameter ``over = (name, values)``.
+
+    ``parameters`` are set in all models that have them (each must be known to at least one). Simulated points reach the relative half-width
+    ``precision`` at ``confidence``; each has its own stream, derived from ``seed``, whatever the number of ``workers`` (threads, all cores
+    by default). An interruption (Ctrl-C) returns what was done, marked incomplete.
+    """
+    started = time.perf_counter()
+    name, values = over[0], list(over[1])
+    names = _distinct([Path(m) for m in models])
+    jobs = _jobs(models, names, name, values, dict(parameters or {}))
+    for job in jobs:
+        _check_measure(job.model, measure)
+    root = np.random.SeedSequence(seed)
+    master = int(root.generate_state(1, np.uint64)[0]) if seed is None else seed
+    options = {"method": method, "precision": precision, "confidence": confidence}
+    done, complete = _run(jobs, measure, master, options, workers or os.cpu_count() or 1, progress)
+    if not done:
+        raise refuse(AnalysisError, "E0690", "interrupted before the first point was done")
+    rows = tuple(r for n in names for r in _with_efficiency([d for d in done if d.mechanism == n]))
+    return Comparison(
+        over=name,
+        measure=measure,
+        unit=rows[0].unit,
+        unit_factor=rows[0].unit_factor,
+        rows=rows,
+        saturation={n: saturation([r for r in rows if r.mechanism == n]) for n in names},
+        parameters={k: str(v) for k, v in (parameters or {}).items()},
+        seed=master,
+        complete=complete,
+        notes=_notes(rows),
+        seconds=time.perf_counter() - started,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    mechanism: str
+    at: float
+    model: Model
+    index: int
+
+
+def _distinct(paths: list[Path]) -> list[str]:
+    """A short name for each file: its stem, or as much of its path as tells it from the others."""
+    stems = [p.stem for p in paths]
+    names = [stem if stems.count(stem) == 1 else str(p.with_suffix("")) for stem, p in zip(stems, paths, strict=True)]
+    return [n if names.count(n) == 1 else f"{n}#{i + 1}" for i, n in enumerate(names)]
+
+
+def _jobs(
+    models: Sequence[str | Path], names: list[str], over: str, values: list[Override], parameters: dict[str, Override]
+) -> list[_Job]:
+    from spn.load import declared
+
+    known = [declared(m) for m in models]
+    for parameter in parameters:
+        if not any(parameter in k for k in known):
+            near = nearest(parameter, [n for k in known for n in k])
+            raise refuse(ModelError, "E0201", f"no model has a parameter {parameter}", help=f"did you mean {near}?" if near else "")
+    jobs = []
+    for path, mechanism, k in zip(models, names, known, strict=True):
+        own = {n: v for n, v in parameters.items() if n in k}
+        for v in values:
+            model = load(path, **{**own, over: v})
+            at = next(float(p.value) for p in model.parameters if p.name == over)
+            jobs.append(_Job(mechanism=mechanism, at=at, model=model, index=len(jobs)))
+    return sorted(jobs, key=lambda j: (names.index(j.mechanism), j.at))
+
+
+def _check_measure(model: Model, measure: str) -> None:
+    known = [m.name for m in model.measures]
+    if measure not in known:
+        near = nearest(measure, known)
+        hint = f"did you mean {near}?" if near else f"it has {', '.join(known) or 'none'}"
+        raise refuse(ModelError, "E0201", f"{model.name} has no measure {measure}", help=hint)
+
+
+def _run(
+    jobs: list[_Job], measure: str, seed: int, options: Mapping[str, Any], workers: int, progress: Progress | None
+) -> tuple[list[Row], bool]:
+    """The rows done, and whether that is all of them. Long jobs (many workers) start first, so that no core idles at the end."""
+    rows: dict[int, Row] = {}
+    pool = ThreadPoolExecutor(max_workers=workers)
+    futures: dict[Future[Row], _Job] = {}
+    try:
+        for job in sorted(jobs, key=lambda j: -j.at):
+            futures[pool.submit(_row, job, measure, seed, options)] = job
+        for future in as_completed(futures):
+            job = futures[future]
+            rows[job.index] = future.result()
+            if progress is not None:
+                progress(len(rows), len(jobs), f"{job.mechanism} at {job.at:g}")
+        complete = True
+    except KeyboardInterrupt:
+        complete = False
+    finally:
+        pool.shutdown(wait=complete, cancel_futures=True)
+    return [rows[j.index] for j in jobs if j.index in rows], complete
+
+
+def _row(job: _Job, measure: str, seed: int, options: Mapping[str, Any]) -> Row:
+    own_seed = int(np.random.SeedSequence([seed, job.index]).generate_state(1, np.uint64)[0] >> 1)
+    only = replace(job.model, measures=tuple(m for m in job.model.measures if m.name == measure))
+    result: Result = solve(only, seed=own_seed, workers=1, **options)
+    value = result.measures[measure]
+    return Row(
+        mechanism=job.mechanism,
+        at=job.at,
+        value=value.value,
+        half_width=value.half_width,
+        confidence=value.confidence,
+        unit=value.unit,
+        unit_factor=value.unit_factor,
+        method=result.method,
+        reason=result.reason,
+        converged=result.converged,
+        seconds=result.seconds,
+    )
+
+
+def _with_efficiency(rows: list[Row]) -> list[Row]:
+    if not rows or rows[0].at <= 0 or not rows[0].value > 0:
+        return rows
+    first = rows[0].value / rows[0].at
+    return [replace(r, efficiency=r.value / r.at / first) for r in rows]
+
+
+def saturation(rows: Sequence[Row]) -> float | None:
+    """The first point from which one more unit of the parameter adds less than half of what the first ones add; None if there is none."""
+    if not rows or rows[0].at <= 0:
+        return None
+    start = rows[0].value / rows[0].at
+    for here, after in pairwise(rows):
+        if (after.value - here.value) / (after.at - here.at) < SATURATED * start:
+            return here.at
+    return None
+
+
+def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
+    loose = [f"{r.mechanism} at {r.at:g}" for r in rows if not r.converged]
+    return (f"not converged to the precision asked for: {', '.join(loose)}",) if loose else ()

@@ -1,0 +1,78 @@
+"""The shared cases with known right answers: exponential and phase-type nets by the exact solver, all of them by the simulator.
+
+The exact values must agree to 1e-8. A simulated value must lie within 4 standard errors of the right one: with Student's t on at least
+20 batches the false-alarm probability is below 8e-4 a value, and the seeds are fixed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spn.expr.nodes import Node, tokens
+from spn.measure import Average, Measure, Throughput
+from spn.model import Model
+from spn.net.model import Net
+from tests.cases.net_json import expression, load
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "cases"
+CASES = sorted(f.parent for group in ("analytic", "bench") for f in (SHARED / group).glob("*/net.json")) if SHARED.is_dir() else []
+LARGE = {"kanban4"}  # 454,475 markings: checked in tests/verify
+PLANNED_RELATIVE_PRECISION = 0.004
+
+needs_cases = pytest.mark.skipif(not CASES, reason="the shared cases are not beside this checkout")
+
+
+def questions(net: Net, expected: dict[str, Any]) -> dict[str, tuple[Node, float]]:
+    """The long-run figures a case gives, as measures with their right values."""
+    found: dict[str, tuple[Node, float]] = {}
+    for condition, value in (expected.get("prob") or {}).items():
+        found[f"P({condition})"] = (Average(expression(condition)), value)
+    for place, value in (expected.get("mean_tokens") or {}).items():
+        found[f"E({place})"] = (Average(tokens(place)), value)
+    for transition, value in (expected.get("throughput") or {}).items():
+        found[f"X({transition})"] = (Throughput(transition), value)
+    return found
+
+
+def model(folder: Path) -> tuple[Model, dict[str, float], dict[str, Any]]:
+    net, expected = load(folder)
+    asked = questions(net, expected)
+    measures = tuple(Measure(name=name, body=body) for name, (body, _) in asked.items())
+    return Model(name=folder.name, net=net, measures=measures, unitless=True), {n: v for n, (_, v) in asked.items()}, expected
+
+
+@needs_cases
+@pytest.mark.parametrize("folder", CASES, ids=lambda f: f.name)
+def test_exact(folder: Path) -> None:
+    from spn.solve import may_solve, solve
+
+    m, right, expected = model(folder)
+    if may_solve(m):
+        pytest.skip("holds a law that is not phase-type")
+    if folder.name in LARGE:
+        pytest.skip("large: see tests/verify")
+    result = solve(m, method="ctmc")
+    assert result.converged
+    for name, value in right.items():
+        assert result[name] == pytest.approx(value, rel=1e-8, abs=1e-12), name
+    if "tangible_states" in expected and all("law" not in e for e in expected):
+        assert result.details["states"] >= expected["tangible_states"]  # phases multiply the markings
+
+
+@needs_cases
+@pytest.mark.parametrize("folder", [f for f in CASES if f.name not in LARGE], ids=lambda f: f.name)
+def test_simulated(folder: Path) -> None:
+    from spn.sim import simulate
+
+    m, right, _ = model(folder)
+    if not right:
+        pytest.skip("no long-run value")
+    result = simulate(m, seed=20261130, precision=PLANNED_RELATIVE_PRECISION, max_firings=3_000_000)
+    for name, value in right.items():
+        found = result.measures[name]
+        assert found.half_width is not None
+        standard_error = found.half_width / 1.96
+        assert abs(found.value - value) <= 4 * standard_error + 1e-9 * max(1.0, abs(value)), (name, found.value, value, standard_error)
