@@ -54,7 +54,7 @@ def enabling_reads(t: Transition, capped: frozenset[str]) -> frozenset[str]:
 def dependencies(net: Net, readers: Iterable[frozenset[str]]) -> Dependencies:
     """The dependency graph; ``readers`` are sets of places read by something else (expressions, speeds)."""
     capped = frozenset(p.name for p in net.places if _is_capped(p))
-    index = {t.name: i for i, t in enumerate(net.transitions)}
+    index = {t.name: i for i, t in enumerate(net.transitions) if isinstance(t, Timed)}
     timed: dict[str, set[int]] = {p.name: set() for p in net.places}
     immediate: dict[str, set[int]] = {p.name: set() for p in net.places}
     for i, t in enumerate(net.transitions):
@@ -78,7 +78,7 @@ def _is_capped(place: Place) -> bool:
 
 
 def _always(i: int, t: Transition, index: Mapping[str, int]) -> set[int]:
-    return {index[name] for name in t.resets} | ({i} if isinstance(t, Timed) else set())
+    return {index[name] for name in t.resets if name in index} | ({i} if isinstance(t, Timed) else set())
 
 
 def _readers(places: Iterable[str], by_place: Mapping[str, set[int]]) -> set[int]:

@@ -1,5 +1,487 @@
+"""What to say about a syntax error: a table of the mistakes that people make, tried in order; the last entry always applies.
+
+Each rule looks at the tokens of the statement before the error, the token found and what the grammar would have taken, and gives a
+diagnostic or None. tests/lang/golden/mistakes.txt shows them all.
+"""
+
 from __future__ import annotations
-from spn.errors import Diagnostic
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+
+from spn.dist.families import FAMILIES
+from spn.errors import Diagnostic, nearest
+from spn.lang.scan import Tok, begins_statement, depth_after, next_statement, tokens
+from spn.lang.words import AFTER_ARCS, COMBINATORS, LATER, RESERVED, STATEMENTS
 from spn.source import Source, Span
+
+DECLARE_ONE = frozenset({"param", "dist", "link", "place", "timed", "immediate", "measure"})
+LAWS = frozenset({*FAMILIES, *COMBINATORS})
+LAW_WORDS = frozenset({"delay", "rate", "mean", "after", "takes", "law", "time", "duration", "with", "every", "distribution"}) | LAWS
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A syntax error: the statement's tokens before it, the token found, those after it, and the terminals that were expected."""
+
+    source: Source
+    before: tuple[Tok, ...]
+    found: Tok
+    after: tuple[Tok, ...]
+    expected: frozenset[str]
+
+    @property
+    def keyword(self) -> str:
+        return self.before[0].text if self.before else ""
+
+    @property
+    def last(self) -> Tok:
+        """The token before the one found."""
+        return self.before[-1] if self.before else Tok("end", "", self.found.start)
+
+    def has(self, text: str) -> bool:
+        return any(t.kind == "mark" and t.text == text for t in self.before)
+
+    @property
+    def over(self) -> bool:
+        """Does the found token begin something else: the next statement, a clause, or the end of the file?"""
+        return self.found.kind == "end" or (self.found.kind == "word" and self.found.text in STATEMENTS | LATER | AFTER_ARCS)
+
+    def at(self, token: Tok) -> Span:
+        return Span(self.source, token.start, token.end)
+
+    def error(self, code: str, message: str, help: str = "", span: Span | None = None) -> Diagnostic:
+        return Diagnostic(code=code, message=message, span=span or self.place(), help=help)
+
+    def place(self) -> Span:
+        """The found token; where that is the end of the file, the end of what stands before it."""
+        return self.at(self.found) if self.found.kind != "end" else Span(self.source, self.last.end, self.last.end)
+
+
 def explain(source: Source, begin: int, at: int, expected: frozenset[str]) -> tuple[Diagnostic, int | None]:
-    return Diagnostic(code="E0101", message=f"unexpected `{source.text[at:at+10]}`, expected {sorted(expected)}", span=Span(source, at, at+1)), None
+    """What is wrong at offset ``at`` of a text parsed from ``begin`` on, and the offset of the statement to go on with."""
+    mistake = _mistake(source, begin, at, expected)
+    problem = next(d for rule in RULES if (d := rule(mistake)) is not None)
+    ahead = mistake.found
+    if begins_statement(ahead, 0) and ahead.text in STATEMENTS and ahead.start > begin:
+        return problem, ahead.start
+    return problem, next_statement(source.text, ahead.start)
+
+
+def _mistake(source: Source, begin: int, at: int, expected: frozenset[str]) -> Mistake:
+    before: list[Tok] = []
+    depth = 0
+    scanned = tokens(source.text, begin)
+    for token in scanned:
+        if token.start >= at or token.end > at:
+            return Mistake(source, tuple(before), token, tuple(islice(scanned, 3)), expected)
+        if begins_statement(token, depth):
+            before, depth = [], 0
+        before.append(token)
+        depth = depth_after(token, depth)
+    return Mistake(source, tuple(before), Tok("end", "", len(source.text), True), (), expected)
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------------------
+
+
+def _unclosed_text(m: Mistake) -> Diagnostic | None:
+    if m.found.kind != "open":
+        return None
+    what = {"/": ("comment", "*/"), '"': ("text", '"'), "`": ("name in backquotes", "`")}[m.found.text[0]]
+    span = Span(m.source, m.found.start, m.found.start + (2 if m.found.text[0] == "/" else 1))
+    return m.error("E0105", f"this {what[0]} is never closed", f"close it with {what[1]}", span)
+
+
+def _unclosed_bracket(m: Mistake) -> Diagnostic | None:
+    stack: list[Tok] = []
+    for token in m.before:
+        if token.kind == "mark" and token.text in "([{":
+            stack.append(token)
+        elif token.kind == "mark" and token.text in ")]}" and stack:
+            stack.pop()
+    if stack and (m.found.kind == "end" or (m.over and (m.found.first or m.found.text in AFTER_ARCS)) or m.found.text == "{"):
+        closing = {"(": ")", "[": "]", "{": "}"}[stack[-1].text]
+        return m.error("E0105", f"this `{stack[-1].text}` is never closed", f"close it with `{closing}`", m.at(stack[-1]))
+    if not stack and m.found.kind == "mark" and m.found.text in ")]}":
+        return m.error("E0105", f"nothing is open that this `{m.found.text}` closes", "remove it")
+    return None
+
+
+def _later(m: Mistake) -> Diagnostic | None:
+    """What later versions of the language will have."""
+    word = m.found.text
+    if m.found.kind == "word" and word in LATER and not _wants_name(m):
+        end = m.source.text.find("\n", m.found.start)
+        line = m.source.text[m.found.start : end if end >= 0 else None].split("{")[0].rstrip()
+        return m.error(
+            "E0104", f"`{word}` is not supported yet", _LATER_HELP.get(word, ""), Span(m.source, m.found.start, m.found.start + len(line))
+        )
+    if word == "[" and m.last.kind in ("word", "name") and m.last.text not in RESERVED:
+        return m.error("E0104", f"indices, {m.last.text}[…], are not supported yet", "write every element out under its own name")
+    if m.keyword in ("measure", "expect") and word in ("at", "over", "total", "until", "from", "where") and m.found.kind == "word":
+        what = {"where": "`where` in an expectation", "until": "`time until`", "from": "`time from … to`"}.get(word, f"`{word}` a time")
+        return m.error("E0104", f"{what} is not supported yet", "measures are long-run averages")
+    return None
+
+
+_LATER_HELP = {
+    "component": "write the places and transitions out",
+    "use": "write the places and transitions out",
+    "import": "copy what you need into this file",
+    "for": "write every element out under its own name",
+    "if": "choose inside an expression: if(c, a, b)",
+    "sweep": "give the range to the command: --over n=1..8",
+    "property": "write a condition as a measure: P(…)",
+    "join": "write the arcs in the transition",
+}
+
+
+def _wants_name(m: Mistake) -> bool:
+    """Was a name due, on this line, so that a reserved word is meant as one?"""
+    if not m.before or m.found.first:
+        return False
+    return m.last.text in _BEFORE_NAMES or ("NAME" in m.expected and "NUMBER" not in m.expected and m.last.text != ",")
+
+
+_BEFORE_NAMES = ("->", "*", "#", "?", "!", "/", "+", "-", "|")
+
+
+def _reserved(m: Mistake) -> Diagnostic | None:
+    word = m.found.text
+    if m.found.kind != "word" or word not in RESERVED or not _wants_name(m):
+        return None
+    return m.error("E0106", f"`{word}` is a reserved word, not a name", f"write `{word}` in backquotes, or choose another name")
+
+
+def _marks(m: Mistake) -> Diagnostic | None:
+    """Spellings of other languages, and look-alikes."""
+    text = m.source.text
+    for wrong, right in _SPELLINGS.items():
+        for start in (m.found.start, m.last.start):
+            if text.startswith(wrong, start) and start + len(wrong) > m.found.start:
+                span = Span(m.source, start, start + len(wrong))
+                return m.error("E0101", f"`{wrong}` is written `{right}` here", f"write {right}", span)
+    if m.found.text == "!" and "NOT" in m.expected:
+        return m.error("E0101", "`!` is written `not` in expressions", "write not")
+    if m.found.text == "%" and "COMPARE" in m.expected:
+        return m.error("E0101", "`%` is a unit, 0.01, and follows a number", "the remainder is `mod`")
+    return None
+
+
+_SPELLINGS = {
+    "&&": "and",
+    "||": "or",
+    "**": "^",
+    "<>": "!=",
+    "=>": ">=",
+    "=<": "<=",
+    ":=": "=",
+    "===": "==",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "→": "->",
+    "⟶": "->",
+    "×": "*",
+    "·": "*",
+    "−": "-",
+    "–": "-",
+    "∞": "inf",
+    "'": '"',
+    "“": '"',
+    "”": '"',
+}
+
+
+def _semicolon(m: Mistake) -> Diagnostic | None:
+    return m.error("E0101", "statements end by themselves, without `;`", "remove it") if m.found.text == ";" else None
+
+
+def _comment(m: Mistake) -> Diagnostic | None:
+    if m.found.text != "#" or not m.found.first or "NUMBER" in m.expected:
+        return None
+    return m.error("E0101", "a comment begins with //", "`#p` is the marking of place p")
+
+
+def _decimal(m: Mistake) -> Diagnostic | None:
+    follows = m.after[0] if m.after else m.found
+    if m.found.text == "." and follows.kind == "number" and follows.start == m.found.end and "NUMBER" in m.expected:
+        return m.error("E0101", "a number has a digit before the dot", f"write 0.{follows.text}")
+    if m.found.text == "." and m.last.kind == "number" and m.last.end == m.found.start:
+        return m.error("E0101", "a number has a digit after the dot", f"write {m.last.text}.0")
+    return None
+
+
+def _odd_name(m: Mistake) -> Diagnostic | None:
+    """A name with marks, spaces or digits in the wrong place, where one is declared."""
+    if m.found.kind == "number" and _wants_name(m) and m.keyword in DECLARE_ONE:
+        text = _run(m, m.found.start)
+        return m.error("E0107", f"`{text}` is no name: a name begins with a letter", f"write it in backquotes: `{text}`")
+    declared = len(m.before) >= 2 and (m.before[-2].text in DECLARE_ONE or (m.keyword == "place" and m.before[-2].text == ","))
+    if not declared or m.last.kind != "word" or m.found.first:
+        return None
+    if m.found.kind in ("number", "mark") and (m.found.text in "-.+/\\@$&'!?*" or m.found.kind == "number"):
+        text = _run(m, m.last.start)
+        if m.found.kind == "number":
+            text = f"{m.last.text} {m.found.text}" if m.found.start > m.last.end else text
+        extra = f"; initial tokens are written {m.last.text} = {m.found.text}" if m.keyword == "place" and m.found.kind == "number" else ""
+        span = Span(m.source, m.last.start, m.last.start + len(text))
+        return m.error("E0107", f"`{text}` is no name as it stands", f"write it in backquotes: `{text}`{extra}", span)
+    return None
+
+
+def _run(m: Mistake, start: int) -> str:
+    """The text from ``start`` up to a space or a mark that ends a name."""
+    end = start
+    while end < len(m.source.text) and not m.source.text[end].isspace() and m.source.text[end] not in ",=:~()[]{}`;":
+        end += 1
+    return m.source.text[start:end]
+
+
+def _comma(m: Mistake) -> Diagnostic | None:
+    """A comma with nothing after it, or one missing."""
+    if m.last.text == "," and (m.over or m.found.text in ("->", "~", ")", "]")):
+        help = (
+            "remove it: a statement begins with its keyword, without a comma"
+            if m.found.text in STATEMENTS or m.found.kind == "end"
+            else "remove it"
+        )
+        return m.error("E0109", "nothing follows this comma", help, m.at(m.last))
+    if m.keyword == "place" and m.found.text == "=" and len(m.before) >= 4 and m.last.kind in ("word", "name"):
+        return m.error("E0109", f"a comma is missing before {m.last.text}", "places are listed as place a = 1, b = 2", m.at(m.last))
+    if m.keyword == "place" and m.found.kind in ("word", "name") and not m.found.first and len(m.before) >= 2:
+        two = f", or, if it is one name, write `{m.last.text} {m.found.text}`" if m.last.kind == "word" else ""
+        return m.error("E0109", f"a comma is missing before {m.found.text}", f"places are listed as place a, b{two}")
+    follows = m.after[0].text if m.after else ""
+    if m.found.kind in ("word", "name") and m.last.kind in ("word", "name") and _in_arcs(m) and (m.has("->") or follows in (",", "->", "*")):
+        return m.error("E0109", f"a comma is missing before {m.found.text}", f"arcs are listed as {m.last.text}, {m.found.text}")
+    return None
+
+
+def _in_arcs(m: Mistake) -> bool:
+    return m.keyword in ("timed", "immediate") and m.has(":") and not m.has("~")
+
+
+def _star(m: Mistake) -> Diagnostic | None:
+    if _in_arcs(m) and m.last.kind == "number" and m.found.kind in ("word", "name") and m.found.text not in RESERVED:
+        return m.error("E0110", "between a multiplicity and its place stands *", f"write {m.last.text}*{m.found.text}")
+    return None
+
+
+def _call(m: Mistake) -> Diagnostic | None:
+    """``det 3`` and ``0.5 exp(…)``."""
+    if m.found.kind == "number" and m.last.text in LAWS:
+        return m.error("E0119", f"the parameters of {m.last.text} stand in parentheses", f"for instance {FAMILIES_BY_EXAMPLE.get(m.last.text, m.last.text + '(…)')}")
+    if m.found.text == "(" and m.last.kind == "word" and len(m.before) > 1 and m.before[-2].kind == "number":
+        help = "in mix(…) a colon: mix(0.9: d1, 0.1: d2)"
+        return m.error("E0119", f"between {m.before[-2].text} and {m.last.text} stands an operator", help, m.at(m.last))
+    return None
+
+
+FAMILIES_BY_EXAMPLE = {"exp": "exp(rate = 2/s) or exp(mean = 3 s)", "det": "det(3 s)"}
+
+
+def _place_tokens(m: Mistake) -> Diagnostic | None:
+    if m.keyword == "place" and m.found.text in ("(", ":") and len(m.before) >= 2:
+        return m.error("E0101", "the initial tokens of a place follow `=`", f"write place {m.last.text} = 3")
+    return None
+
+
+def _colon(m: Mistake) -> Diagnostic | None:
+    if m.keyword in ("timed", "immediate") and len(m.before) == 2 and "COLON" in m.expected:
+        return m.error(
+            "E0111",
+            f"after the name of a transition stands `:`, not `{m.found.text}`" if m.found.text else "`:` is missing",
+            f"{m.keyword} {m.last.text} : inputs -> outputs",
+        )
+    if m.keyword == "param" and len(m.before) == 2 and "COLON" in m.expected:
+        help = f"param {m.last.text} : count = 4; types are count, number, bool, probability, time, bytes, 1/s, bytes/s"
+        return m.error("E0111", "a parameter has a type, after `:`", help)
+    return None
+
+
+def _arrow(m: Mistake) -> Diagnostic | None:
+    if not _in_arcs(m):
+        return None
+    if m.has("->"):
+        return m.error("E0108", "a transition has one `->`, from inputs to outputs", "remove it") if m.found.text == "->" else None
+    if m.over or m.found.text in ("~", "=", ">", "-", "<") or (m.found.kind in ("word", "name") and m.last.text != ":"):
+        help = f"{m.keyword} {m.before[1].text} : inputs -> outputs; either side may be empty"
+        return m.error("E0108", "`->` is missing between inputs and outputs", help)
+    return None
+
+
+def _output(m: Mistake) -> Diagnostic | None:
+    if _in_arcs(m) and m.has("->") and m.found.text in ("?", "!", "flush"):
+        what = {"?": "a test", "!": "an inhibitor", "flush": "a flush"}[m.found.text]
+        return m.error("E0112", f"{what} arc is an input arc", "write it before `->`")
+    return None
+
+
+def _law(m: Mistake) -> Diagnostic | None:
+    if m.keyword == "immediate" and _in_arcs(m) and m.has("->") and (m.found.text == "~" or m.found.text in LAW_WORDS):
+        return m.error("E0113", "an immediate transition takes no time, so it has no law", "make it `timed`, or remove the law")
+    if m.keyword != "timed" or not m.has("->"):
+        return None
+    if m.has("~"):
+        return m.error("E0113", "a law is due after `~`", "for instance ~ exp(rate = 2/s) or ~ det(3 s)") if m.last.text == "~" else None
+    if m.found.text in ("=", ":", "@") and m.found.kind == "mark":
+        return m.error("E0113", f"the law of a transition follows `~`, not `{m.found.text}`", "for instance ~ exp(rate = 2/s)")
+    if m.found.text in LAW_WORDS:
+        return m.error("E0113", "the law of a timed transition follows `~`", "for instance ~ det(3 s) or ~ exp(rate = 2/s)")
+    if m.over:
+        return m.error(
+            "E0113", "a timed transition needs a law, after `~`", "for instance ~ exp(rate = 2/s); without one it is `immediate`"
+        )
+    return None
+
+
+def _equals(m: Mistake) -> Diagnostic | None:
+    """``=`` and ``==`` and ``~``, mixed up or missing."""
+    if m.found.text == "=" and "COMPARE" in m.expected:
+        return m.error("E0114", "`=` compares nothing", "to compare write ==")
+    if m.keyword in ("dist", "measure", "param") and "EQUAL" in m.expected and m.found.kind != "end" and not m.over:
+        return m.error(
+            "E0114", f"`=` is missing, found `{m.found.text}`", f"{m.keyword} {m.before[1].text} = …" if len(m.before) > 1 else ""
+        )
+    return None
+
+
+def _expectation(m: Mistake) -> Diagnostic | None:
+    if m.keyword == "expect" and m.over and "COMPARE" in m.expected:
+        return m.error("E0115", "an expectation compares a result", "expect x == 2.5/s within 1 %, or expect x < 3/s")
+    return None
+
+
+def _chain(m: Mistake) -> Diagnostic | None:
+    compared = any(t.kind == "mark" and t.text in _COMPARE for t in m.before)
+    if m.found.kind == "mark" and m.found.text in _COMPARE and compared:
+        return m.error("E0116", "comparisons do not chain", "write a < b and b < c")
+    return None
+
+
+_COMPARE = ("==", "!=", "<", ">", "<=", ">=")
+
+
+def _statement(m: Mistake) -> Diagnostic | None:
+    """A word where a statement is due: the one found, or the one before it, taken for a unit or a place."""
+    if m.found.kind == "word" and m.found.text not in RESERVED and {"PLACE", "TIMED"} <= m.expected and (m.found.first or not m.before):
+        return _no_statement(m, m.found, nearest(m.found.text, STATEMENTS))
+    near = nearest(m.last.text, STATEMENTS)
+    if m.last.kind == "word" and m.last.first and len(m.before) > 1 and (near or m.last.text in _STATEMENT_WORDS):
+        return _no_statement(m, m.last, near)
+    return None
+
+
+def _no_statement(m: Mistake, word: Tok, near: str | None) -> Diagnostic:
+    near = _STATEMENT_WORDS.get(word.text.casefold()) or near
+    help = f"did you mean {near}?" if near else f"statements begin with {', '.join(sorted(STATEMENTS))}"
+    return m.error("E0117", f"`{word.text}` begins no statement", help, m.at(word))
+
+
+_STATEMENT_WORDS = {
+    "transition": "timed or immediate",
+    "trans": "timed or immediate",
+    "var": "param",
+    "const": "param",
+    "let": "param",
+    "parameter": "param",
+    "arc": "an arc in `timed t : a -> b`",
+    "distribution": "dist",
+    "assert": "expect",
+    "reward": "measure",
+    "exponential": "timed",
+    "inhibitor": "`!p` among the inputs of a transition",
+}
+
+
+def _unfinished(m: Mistake) -> Diagnostic | None:
+    if not m.over or not m.before or (m.found.kind == "word" and not m.found.first):
+        return None
+    return m.error("E0118", f"the statement ends too early: expected {_listed(m.expected)}", "", Span(m.source, m.last.end, m.last.end))
+
+
+def _anything(m: Mistake) -> Diagnostic:
+    found = f"`{m.found.text}`" if m.found.text.isprintable() and m.found.text else "the end" if not m.found.text else _code(m.found.text)
+    return m.error("E0101", f"unexpected {found}: expected {_listed(m.expected)}")
+
+
+def _code(text: str) -> str:
+    return f"the character U+{ord(text[0]):04X}"
+
+
+RULES: tuple[Callable[[Mistake], Diagnostic | None], ...] = (
+    _unclosed_text,
+    _semicolon,
+    _comment,
+    _unclosed_bracket,
+    _marks,
+    _decimal,
+    _later,
+    _statement,
+    _odd_name,
+    _comma,
+    _reserved,
+    _call,
+    _place_tokens,
+    _colon,
+    _star,
+    _arrow,
+    _output,
+    _law,
+    _equals,
+    _expectation,
+    _chain,
+    _unfinished,
+    _anything,
+)
+
+
+# --- what was expected ------------------------------------------------------------------------------------------------------------
+
+_EXPRESSION = frozenset({"NUMBER", "IF", "TRUE"})
+_CALLED = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "COMPARE": "a comparison",
+    "_ARROW": "->",
+    "_DOTS": "..",
+    "COLON": ":",
+    "EQUAL": "=",
+    "COMMA": ",",
+    "TILDE": "~",
+    "LPAR": "(",
+    "RPAR": ")",
+    "RSQB": "]",
+    "STAR": "*",
+    "VBAR": "|",
+    "QMARK": "?",
+    "BANG": "!",
+    "HASH": "#",
+}
+_OPERATORS = frozenset({"SIGN", "STAR", "TIMES", "CIRCUMFLEX", "OR", "AND", "PERCENT", "COMPARE"})
+
+
+def _listed(expected: frozenset[str]) -> str:
+    """What the grammar would have taken, in words."""
+    if expected >= _EXPRESSION:
+        return "an expression"
+    names = [n for n in expected if n not in _OPERATORS and n.lower() not in STATEMENTS and n not in ("$END", "COMMENT", "SPACE")]
+    clauses = [n for n in names if n.lower() in AFTER_ARCS]
+    if len(clauses) > 3:
+        names = [n for n in names if n not in clauses]
+    parts = sorted({_shown(n) for n in names}, key=lambda s: (not s.startswith("a "), s))
+    if len(clauses) > 3:
+        parts.append("a clause such as `servers`")
+    if expected & _OPERATORS:
+        parts.append("an operator")
+    if "PLACE" in expected or not parts:
+        parts.append("the next statement")
+    return ", ".join(parts[:-1]) + (" or " if len(parts) > 1 else "") + parts[-1]
+
+
+def _shown(terminal: str) -> str:
+    called = _CALLED.get(terminal, terminal.lower())
+    return called if called.startswith("a ") else f"`{called}`"

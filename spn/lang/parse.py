@@ -166,16 +166,22 @@ class _Builder(lark.Transformer[Token, Any]):
     def param(self, parts: list[Part]) -> ast.Param:
         keyword, name, kind, *rest = parts
         given = dict(p for p in rest)
-        low, high = given.get("range", (None, None))
+        low, high = given.get("bounds", (None, None))
         return ast.Param(
-            name=self._name(name), type=kind, default=given.get("default"), low=low, high=high, span=self._ends(parts), doc=self._doc(keyword)
+            name=self._name(name),
+            type=kind,
+            default=given.get("default"),
+            low=low,
+            high=high,
+            span=self._ends(parts),
+            doc=self._doc(keyword),
         )
 
     def default(self, parts: list[Part]) -> tuple[str, ast.Expr]:
         return "default", parts[0]
 
-    def range(self, parts: list[Part]) -> tuple[str, tuple[ast.Expr, ast.Expr]]:
-        return "range", (parts[1], parts[2])
+    def bounds(self, parts: list[Part]) -> tuple[str, tuple[ast.Expr, ast.Expr]]:
+        return "bounds", (parts[1], parts[2])
 
     def dist(self, parts: list[Part]) -> ast.Dist:
         return ast.Dist(name=self._name(parts[1]), law=parts[2], span=self._span(parts), doc=self._doc(parts[0]))
@@ -201,7 +207,8 @@ class _Builder(lark.Transformer[Token, Any]):
         return ast.Measure(name=self._name(parts[1]), unit=unit, body=parts[-1], span=self._span(parts), doc=self._doc(parts[0]))
 
     def shown(self, parts: list[Part]) -> tuple[str, ast.Expr]:
-        return "shown", parts[1]
+        unit = parts[1]
+        return "shown", self._name(unit) if isinstance(unit, Token) else unit
 
     def expect(self, parts: list[Part]) -> ast.Expect:
         keyword, left, op, right, *within = parts
@@ -294,7 +301,7 @@ class _Builder(lark.Transformer[Token, Any]):
     def _clause(self, parts: list[Part]) -> ast.Clause:
         return ast.Clause(word=str(parts[0]), value=parts[1], span=self._span(parts))
 
-    when = servers = memory_of = speed = scaled = priority = weight = share = cap = latency = _clause
+    when = servers = speed = scaled = priority = weight = share = cap = latency = _clause
 
     def servers_infinite(self, parts: list[Part]) -> ast.Clause:
         return ast.Clause(word="servers", span=self._span(parts))
@@ -373,7 +380,7 @@ class _Builder(lark.Transformer[Token, Any]):
     def text(self, parts: list[Part]) -> ast.Expr:
         return ast.Text(str(parts[0])[1:-1], self._span(parts))
 
-    def list(self, parts: list[Part]) -> ast.Expr:
+    def sequence(self, parts: list[Part]) -> ast.Expr:
         *items, bracket = parts
         first = self._start(items[0]) if items else self._start(bracket)
         return ast.ListOf(tuple(items), Span(self.source, self.source.text.rindex("[", 0, first), self._end(bracket)))
@@ -436,12 +443,10 @@ class _Builder(lark.Transformer[Token, Any]):
         return Span(self.source, self._start(parts[0]), max(_ends_of(parts, self._end)))
 
     def _start(self, part: Part) -> int:
-        start: int = part.start_pos if isinstance(part, Token) else part.span.start
-        return start
+        return int(part.start_pos or 0) if isinstance(part, Token) else int(part.span.start)
 
     def _end(self, part: Part) -> int:
-        end: int = part.end_pos if isinstance(part, Token) else part.span.end
-        return end
+        return int(part.end_pos or 0) if isinstance(part, Token) else int(part.span.end)
 
 
 def _ends_of(parts: Sequence[Part], end: Callable[[Part], int]) -> list[int]:

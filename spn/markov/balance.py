@@ -25,9 +25,9 @@ def imbalance(rates: Rates, pi: Floats) -> float:
 def aggregate_imbalance(rates: Rates, pi: Floats) -> float:
     """The worst relative difference between flow into and out of an aggregate of states.
 
-    Aggregates are the strongly connected components under the rates above a threshold, for several thresholds: the groups among which a stiff
-    chain moves seldom. The flows across their borders are summed by themselves, so that an error in the weights of the groups shows even
-    where the global residual is drowned by the fast rates inside."""
+    Aggregates are the strongly connected components under the rates above a threshold, for several thresholds: the groups among which a
+    stiff chain moves seldom. The flows across their borders are summed by themselves, so that an error in the weights of the groups shows
+    even where the global residual is drowned by the fast rates inside."""
     return max((_border(rates, pi, label) for label in aggregates(rates)), default=0.0)
 
 

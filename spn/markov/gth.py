@@ -34,4 +34,4 @@ def _unfold(a: Floats) -> Floats:
         pi[k] = pi[:k] @ a[:k, k]
         if pi[k] > HUGE:
             pi[: k + 1] /= pi[k]
-    return pi / pi.sum()
+    return np.asarray(pi / pi.sum(), dtype=np.float64)

@@ -22,7 +22,8 @@ class Class:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongRun:
-    """``pi`` (n): the long-run fraction of time in each state from the initial distribution. ``residual`` is the worst of all systems solved."""
+    """``pi`` (n): the long-run fraction of time in each state from the initial distribution. ``residual`` is the
+    worst of all systems solved."""
 
     pi: Floats
     classes: tuple[Class, ...]
@@ -66,8 +67,8 @@ def restrict(rates: Rates, states: Ints) -> Rates:
 
 
 def _absorption(rates: Rates, initial: Floats, final: list[Ints], tolerance: float) -> Stationary:
-    """Probabilities of ending in each class, as a stationary problem: every class is one state, which starts the chain anew at rate 1 (of the
-    typical exit rate) from the initial distribution. The time spent in the state of a class is in proportion to its probability."""
+    """Probabilities of ending in each class, as a stationary problem: every class is one state, which starts the chain anew at rate 1 (of
+    the typical exit rate) from the initial distribution. The time spent in the state of a class is in proportion to its probability."""
     number = np.zeros(rates.n, dtype=np.int64)
     number[np.concatenate(final)] = -1
     transient = np.flatnonzero(number == 0)

@@ -218,8 +218,8 @@ def speeds(b: Batch, t: int, markings: Ints) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """For each timed transition in each marking (columns in the order of ``Rules.timed``): how many clocks ``run``, the ``rate`` at which each
-    works, and the ``share`` of its links that each gets (0 for one that moves nothing)."""
+    """For each timed transition in each marking (columns in the order of ``Rules.timed``): how many clocks ``run``, the ``rate`` at which
+    each works, and the ``share`` of its links that each gets (0 for one that moves nothing)."""
 
     run: Ints
     rate: Floats

@@ -36,7 +36,7 @@ def explore(net: Net, rewards: Sequence[Primitive] = (), limits: Limits | None =
     timed = np.flatnonzero(~graph.vanishing[graph.source])
     dead, stuck = _absorbing(r, markings, np.bincount(number[graph.source[timed]], minlength=len(tangible)))
     known: dict[Primitive, Floats] = dict(zip(firing, _firing_rates(graph, timed, number, values, passing, len(tangible)).T, strict=True))
-    known.update(_state_rewards(r, markings, [p for p in rewards if not isinstance(p, FiringRate)]))
+    known.update(state_rewards(net, markings, [p for p in rewards if not isinstance(p, FiringRate)]))
     return StateSpace(
         net=net,
         markings=markings,
@@ -98,7 +98,7 @@ def _firing_rates(graph: Graph, timed: Ints, number: Ints, values: Floats, passi
     per_firing = values[timed] + passing.rewards[graph.target[timed]]
     source, weight = number[graph.source[timed]], graph.weight[timed]
     columns = [np.bincount(source, weight * per_firing[:, k], n) for k in range(values.shape[1])]
-    return np.array(columns).T.reshape(n, values.shape[1])
+    return np.array(columns, dtype=np.float64).T.reshape(n, values.shape[1])
 
 
 def expression_values(r: Rules, node: Node, markings: Ints) -> Floats:
@@ -113,9 +113,11 @@ def expression_values(r: Rules, node: Node, markings: Ints) -> Floats:
     return many.tabulate(markings, sorted(r.places[p] for p in places_of(node)), f)
 
 
-def _state_rewards(r: Rules, markings: Ints, wanted: Sequence[Primitive]) -> Mapping[Primitive, Floats]:
+def state_rewards(net: Net, markings: Ints, wanted: Sequence[Primitive]) -> Mapping[Primitive, Floats]:
+    """Time averages, running clocks and link rates in each tangible marking (rows). Firing rates are none of these: TypeError."""
+    r = semantics.rules(net)
     b = many.batch(r)
-    index = transition_index(r.net)
+    index = transition_index(net)
     known: dict[Primitive, Floats] = {}
     links = any(isinstance(p, LinkRate) for p in wanted)
     clocks = many.clocks(b, markings) if links else None

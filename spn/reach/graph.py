@@ -76,7 +76,9 @@ class _Table:
     def _rehash(self) -> None:
         rng = np.random.default_rng(self.seed)
         self.seed += 1
-        self.multipliers: NDArray[np.uint64] = rng.integers(1, MASK, size=max(1, self.places), dtype=np.uint64, endpoint=True) | np.uint64(1)
+        self.multipliers: NDArray[np.uint64] = rng.integers(1, MASK, size=max(1, self.places), dtype=np.uint64, endpoint=True) | np.uint64(
+            1
+        )
         self.plain = self.multipliers.tolist()
         self.index: dict[int, int] = {}
         for i, key in enumerate(self._keys(self.rows[: self.count]).tolist()):
@@ -202,7 +204,8 @@ class _Search:
         row, transition, weight, vanishing = many.choices(self.batch, rows)
         tangible = np.flatnonzero(~vanishing)
         clocks = many.clocks(self.batch, rows[tangible])
-        rate = self.per_timed * clocks.rate * clocks.run
+        with np.errstate(over="ignore"):  # reported with the transition's name below
+            rate = self.per_timed * clocks.rate * clocks.run
         at, column = np.nonzero(rate > 0)
         timed = np.array(self.rules.timed, dtype=np.int64)
         source = np.concatenate([row, tangible[at]])
@@ -238,7 +241,9 @@ class _Search:
         rows = self.table.rows[:count, : self.table.places]
         biggest = int(np.argmax(rows.max(axis=0)))
         size = int(rows[:, biggest].max())
-        reason = f"the limit of {self.limits.states:,} states" if count > self.limits.states else f"{self.limits.memory / 1e9:g} GB of memory"
+        reason = (
+            f"the limit of {self.limits.states:,} states" if count > self.limits.states else f"{self.limits.memory / 1e9:g} GB of memory"
+        )
         place = self.net.places[biggest]
         return refuse(
             AnalysisError,
@@ -247,14 +252,19 @@ class _Search:
             span=place.span,
             label=f"grown to {size} tokens so far",
             help="raise the limit, make the model smaller, or simulate it",
-            notes=(f"{place.name} has grown to {size} tokens; if it has no bound the net is unbounded", "a cut-off state space is never analysed"),
+            notes=(
+                f"{place.name} has grown to {size} tokens; if it has no bound the net is unbounded",
+                "a cut-off state space is never analysed",
+            ),
         )
 
 
 def _finite(net: Net, t: int, weight: float) -> float:
     if not math.isfinite(weight):
         transition = net.transitions[t]
-        raise refuse(AnalysisError, "E0603", f"the rate of {transition.name} overflows", span=transition.span, help="scale the model's units")
+        raise refuse(
+            AnalysisError, "E0603", f"the rate of {transition.name} overflows", span=transition.span, help="scale the model's units"
+        )
     return weight
 
 

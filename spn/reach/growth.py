@@ -1,9 +1,9 @@
 """Showing that a net is unbounded: a marking that covers an earlier one on its own path, by firings that can be repeated for ever.
 
-The argument of Karp and Miller (J. Comput. Syst. Sci. 3 (1969) 147) needs firings that stay possible, with the same effect, when the places
-that grew hold yet more tokens. With priorities, guards, inhibitors, flushes and marking-dependent quantities that is no matter of
-course, so it is checked for every firing of the sequence: nothing that decides it may read a place that grew other than by an ordinary input or
-test arc, and the same transitions must be enabled with those places as they are and with very many tokens in them. A pair that
+The argument of Karp and Miller (J. Comput. Syst. Sci. 3 (1969) 147) needs firings that stay possible, with the same effect, when the
+places that grew hold yet more tokens. With priorities, guards, inhibitors, flushes and marking-dependent quantities that is no matter of
+course, so it is checked for every firing of the sequence: nothing that decides it may read a place that grew other than by an ordinary
+input or test arc, and the same transitions must be enabled with those places as they are and with very many tokens in them. A pair that
 does not pass shows nothing, and the search goes on.
 """
 

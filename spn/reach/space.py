@@ -43,7 +43,7 @@ class Rates:
 
     def exits(self) -> Floats:
         """Total rate out of each state."""
-        return np.bincount(self.sources(), self.values, self.n)
+        return np.bincount(self.sources(), self.values, self.n).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

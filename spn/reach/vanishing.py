@@ -1,9 +1,10 @@
 """Exact elimination of vanishing markings.
 
-A vanishing marking passes on at once, by weights. Its *passage* is the distribution over the tangible markings where the chain of immediate
-firings ends, together with the mean reward collected on the way. Passages are found component by component of the vanishing part of the
-graph, each from those it leads to; within a loop that can be left, by state reduction without subtraction (Grassmann, Taksar and Heyman, Oper. Res. 33
-(1985) 1107), which is exact to rounding however seldom the loop is left. One that cannot be left is a timeless trap.
+A vanishing marking passes on at once, by weights. Its *passage* is the distribution over the tangible markings where the chain of
+immediate firings ends, together with the mean reward collected on the way. Passages are found component by component of the vanishing
+part of the graph, each from those it leads to; within a loop that can be left, by state reduction without subtraction (Grassmann, Taksar
+and Heyman, Oper. Res. 33 (1985) 1107), which is exact to rounding however seldom the loop is left. One that cannot be left is a timeless
+trap.
 """
 
 from __future__ import annotations
@@ -68,27 +69,27 @@ class _Passing:
     def __init__(self, graph: Graph, arcs: Ints, values: Floats) -> None:
         self.graph = graph
         self.values = values
-        self.start = np.searchsorted(graph.source, np.arange(len(graph.markings) + 1))
+        self.start: list[int] = np.searchsorted(graph.source, np.arange(len(graph.markings) + 1)).tolist()
         self.target, self.weight = graph.target.tolist(), graph.weight.tolist()
         self.to: dict[int, dict[int, float]] = {}
         self.rewards = np.zeros((len(graph.markings), values.shape[1]))
 
     def component(self, r: Rules, states: Ints) -> None:
-        if len(states) == 1 and states[0] not in self.target[self.start[states[0]] : self.start[states[0] + 1]]:
-            self._single(int(states[0]))
+        v = int(states[0])
+        if len(states) == 1 and v not in self.target[self.start[v] : self.start[v + 1]]:
+            self._single(v)
         else:
             self._loop(r, states)
 
     def _single(self, v: int) -> None:
-        arcs = slice(self.start[v], self.start[v + 1])
-        weight = self.graph.weight[arcs]
-        share = weight / weight.sum()
+        first, last = self.start[v], self.start[v + 1]
+        total = sum(self.weight[first:last])
         reached: dict[int, float] = {}
-        self.rewards[v] = share @ self.values[arcs]
-        for w, p in zip(self.target[arcs], share.tolist(), strict=True):
+        for k in range(first, last):
+            w, p = self.target[k], self.weight[k] / total
             self._add(reached, w, p)
-            if self.graph.vanishing[w]:
-                self.rewards[v] += p * self.rewards[w]
+            if self.values.shape[1]:
+                self.rewards[v] += p * (self.values[k] + self.rewards[w])  # a tangible state has none
         self.to[v] = reached
 
     def _add(self, reached: dict[int, float], w: int, p: float) -> None:
@@ -111,7 +112,7 @@ class _Passing:
                     inside[k, place[w]] += p
                 else:
                     self._add(outside[k], w, p)
-                    gain[k] += p * self.rewards[w] if self.graph.vanishing[w] else 0.0
+                    gain[k] += p * self.rewards[w]
         if not any(outside):
             raise _trap(r, self.graph, states)
         self._solve(states, inside, outside, gain)
@@ -145,8 +146,7 @@ def reduce_loop(inside: Floats, exits: Floats, gain: Floats) -> tuple[Floats, Fl
     a, x, g = inside.copy(), exits.copy(), gain.copy()
     n = len(a)
     for k in range(n - 1, -1, -1):
-        off = np.arange(n) != k
-        out = a[k, :k].sum() + x[k].sum() if k < n - 1 else a[k, off].sum() + x[k].sum()
+        out = a[k, :k].sum() + x[k].sum()
         a[k, :k] /= out
         x[k] /= out
         g[k] /= out

@@ -92,7 +92,9 @@ def _shape(axes: Axes, pen: _Pen, mark: str, operation: Mapping[str, Any]) -> No
     from matplotlib.patches import Ellipse, PathPatch
     from matplotlib.path import Path
 
-    filled = mark in "EPb"
+    filled = mark in "EP" or (
+        mark in "bB" and operation["points"][0] == operation["points"][-1]
+    )  # engines differ in b and B; arcs stay open
     look: dict[str, Any] = {
         "facecolor": pen.fill if filled else "none",
         "edgecolor": pen.stroke,
@@ -106,14 +108,14 @@ def _shape(axes: Axes, pen: _Pen, mark: str, operation: Mapping[str, Any]) -> No
         axes.add_patch(PathPatch(Path(*_path(mark, operation["points"])), capstyle="butt", **look))
 
 
-def _path(mark: str, points: Sequence[Point]) -> tuple[list[Point], list[int]]:
+def _path(mark: str, points: Sequence[Point]) -> tuple[list[Point], list[Any]]:
     """Vertices and codes of a polygon, polyline or cubic spline."""
     from matplotlib.path import Path
 
     vertices = [(p[0], p[1]) for p in points]
     if mark in "bB":
         return [*vertices], [Path.MOVETO, *[Path.CURVE4] * (len(vertices) - 1)]
-    lines = [Path.MOVETO, *[Path.LINETO] * (len(vertices) - 1)]
+    lines: list[Any] = [Path.MOVETO, *[Path.LINETO] * (len(vertices) - 1)]
     return ([*vertices, vertices[0]], [*lines, Path.CLOSEPOLY]) if mark in "pP" else ([*vertices], lines)
 
 

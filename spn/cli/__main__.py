@@ -1,0 +1,5 @@
+"""``python -m spn.cli`` is the command ``spn``."""
+
+from spn.cli.main import main
+
+raise SystemExit(main())

@@ -1,0 +1,86 @@
+"""Loading a model and printing what was found out about it: shared by the commands that answer measures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from typing import Any
+
+from spn.cli.codes import Code
+from spn.cli.inputs import model_file, settings
+from spn.cli.terminal import note, say, show
+from spn.expr.dims import NUMBER, RATE
+from spn.expr.nodes import Tokens
+from spn.expr.text import name
+from spn.measure import Average, Measure, Throughput
+from spn.model import Model
+from spn.report.draw import write
+from spn.report.table import classes_grid, figures, headline, measures_grid, parameters_text, warnings_of, with_base_units
+from spn.report.text import count
+from spn.result import Result
+
+
+def loaded(arguments: argparse.Namespace) -> Model:
+    """The model of the file named, with its parameters set; warnings are counted on stderr."""
+    from spn.load import load
+
+    path = model_file(arguments.file)
+    model = load(path, params=settings(arguments.parameter))
+    if model.warnings:
+        note(f"{path}: {count(len(model.warnings), 'warning')}; `spn check {path}` shows {'it' if len(model.warnings) == 1 else 'them'}")
+    return model
+
+
+def with_questions(model: Model) -> Model:
+    """The model, and where it asks nothing the usual questions: the mean tokens of places and the throughput of transitions."""
+    if model.measures:
+        return model
+    note(f"{model.name} has no measures: here are the mean tokens of its places and the throughput of its transitions")
+    rate = NUMBER if model.unitless else RATE
+    tokens = tuple(Measure(name=f"E(#{name(p.name)})", body=Average(Tokens(p.name))) for p in model.net.places)
+    flows = tuple(Measure(name=f"throughput({name(t.name)})", body=Throughput(t.name), dimension=rate) for t in model.net.transitions)
+    return replace(model, measures=tokens + flows)
+
+
+def print_json(data: Any) -> None:
+    say(json_text(data))
+
+
+def json_text(data: Any) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def answer(result: Result, model: Model, arguments: argparse.Namespace) -> int:
+    """Print a result as asked for and return the exit code that it deserves."""
+    named = with_base_units(result, model)
+    if arguments.output:
+        write((json_text(named.to_dict()) + "\n").encode(), arguments.output)
+    if arguments.json:
+        print_json(named.to_dict())
+    else:
+        print_result(named, model)
+    if interrupted(result):
+        return Code.INTERRUPTED
+    return Code.OK if result.converged else Code.FAILED
+
+
+def interrupted(result: Result) -> bool:
+    """Whether the run was stopped by Ctrl-C; what it holds is what was estimated until then."""
+    return bool(result.details.get("interrupted"))
+
+
+def print_result(result: Result, model: Model) -> None:
+    say(headline(result))
+    if model.parameters:
+        say(parameters_text(model.parameters, model.unitless))
+    say()
+    show(measures_grid(result))
+    classes = classes_grid(result)
+    if classes:
+        say()
+        show(classes)
+    say()
+    for line in (*model.fits, *warnings_of(result)):
+        say(f"note: {line}")
+    say(figures(result))

@@ -1,0 +1,200 @@
+"""The command line's grammar: commands, options and their help. Nothing heavy is imported here, so that ``--help`` is instant."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
+
+from spn import __version__
+from spn.cli.codes import Code
+from spn.cli.inputs import seconds, share
+from spn.cli.terminal import complain
+from spn.errors import nearest
+
+_DESCRIPTION: Final = "Stochastic Petri nets: check, solve, simulate and draw models; fit laws to traces; compare mechanisms."
+_EPILOGUE: Final = """\
+exit codes:
+  0    done, and the answer is good
+  1    the answer is negative: an expectation failed, check found errors
+  2    the command line or the input is wrong
+  3    the analysis refused, failed or did not converge
+  130  interrupted; what was estimated so far has been printed
+
+`spn COMMAND --help` explains a command. Parameters are set with -p, in the units of the model language:
+  spn solve models/sgd/async_ps.spn -p workers=8 -p 'bandwidth=25 Gbit/s'
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors look like all others, with the nearest word that exists."""
+
+    def error(self, message: str) -> NoReturn:
+        complain(message, f"see `{self.prog} --help`")
+        raise SystemExit(int(Code.USAGE))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = [str(c) for c in action.choices]
+            near = nearest(str(value), choices)
+            hint = f"did you mean {near}?" if near else f"it is one of {', '.join(choices)}"
+            what = "command" if isinstance(action, argparse._SubParsersAction) else f"value of {'/'.join(action.option_strings)}"
+            raise argparse.ArgumentError(None, f"there is no {what} {value!r}; {hint}")
+
+
+def _typed(read: Callable[[str], float]) -> Callable[[str], float]:
+    """A reader of numbers whose complaints argparse passes on."""
+
+    def parse(text: str) -> float:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.strip().isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
+        return int(text)
+
+    return parse
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top.add_argument("--version", action="version", version=f"spn {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    for add in (_check, _solve, _simulate, _draw, _fit, _compare, _test):
+        add(commands)
+    return top
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    return parser().parse_args(arguments)
+
+
+def _command(commands: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
+    made = commands.add_parser(
+        name,
+        help=summary[0].lower() + summary[1:].rstrip("."),
+        description=summary,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    assert isinstance(made, argparse.ArgumentParser)
+    return made
+
+
+def _check(commands: Any) -> None:
+    p = _command(
+        commands, "check", "Find what is wrong with model files.", "  spn check models/sgd/*.spn\n  spn check net.spn -p workers=8"
+    )
+    p.add_argument("files", nargs="+", metavar="FILE", help="model files, or folders of them")
+    _parameters(p)
+    _json(p)
+
+
+def _solve(commands: Any) -> None:
+    examples = "  spn solve net.spn -p workers=8 --json\n  spn solve net.spn --method ctmc"
+    p = _command(commands, "solve", "Answer a model's measures, exactly where a method can, else by simulation.", examples)
+    _model(p)
+    p.add_argument(
+        "--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto, the best that may)"
+    )
+    _sampling(p)
+    _json(p)
+    _result_file(p)
+
+
+def _simulate(commands: Any) -> None:
+    examples = "  spn simulate net.spn --seed 1 --precision 0.5%\n  spn simulate net.spn --horizon '10 min' --replications 20"
+    p = _command(commands, "simulate", "Estimate a model's measures by simulation, with confidence intervals.", examples)
+    _model(p)
+    _sampling(p)
+    p.add_argument("--max-seconds", type=_typed(seconds), metavar="T", help="stop after this much computing time")
+    _json(p)
+    _result_file(p)
+
+
+def _draw(commands: Any) -> None:
+    examples = "  spn draw net.spn                 # net.svg\n  spn draw net.spn -o net.pdf\n  spn draw net.spn -o - --format dot"
+    p = _command(commands, "draw", "Draw a net as SVG, PNG, PDF or DOT.", examples)
+    _model(p)
+    p.add_argument(
+        "-o", "--output", metavar="OUT", help="the picture; its suffix says the format (default: the model's name .svg); - is stdout"
+    )
+    p.add_argument("--format", choices=("svg", "png", "pdf", "dot"), help="the format, whatever the suffix")
+
+
+def _fit(commands: Any) -> None:
+    examples = "  spn fit trace.json.gz            # lists the operations\n  spn fit trace.json.gz --name compute --plot fit.svg"
+    p = _command(commands, "fit", "Fit a law to the durations in a trace or a CSV file.", examples)
+    p.add_argument("file", metavar="FILE", help="a Chrome (Kineto) trace or a CSV file of durations, also gzipped")
+    p.add_argument("--name", metavar="OP", help="the operation or column; without it those found are listed")
+    p.add_argument("--family", default="auto", help="the family of laws (default: auto, the best by the criterion)")
+    p.add_argument("--criterion", choices=("aicc", "bic"), default="aicc", help="how families are ranked (default: aicc)")
+    p.add_argument("--plot", metavar="OUT", help="write how the law follows the data, as SVG, PNG or PDF")
+    _json(p)
+
+
+def _compare(commands: Any) -> None:
+    examples = (
+        "  spn compare models/sgd/async_ps.spn models/sgd/sync_ps.spn models/sgd/ring.spn --over workers=1..16 -o scaling.svg\n"
+        "  spn compare a.spn b.spn --over 'bandwidth=1 Gbit/s,10 Gbit/s' --measure examples --csv"
+    )
+    p = _command(commands, "compare", "Compare one measure of several models over the values of a parameter.", examples)
+    p.add_argument("files", nargs="+", metavar="FILE", help="model files")
+    p.add_argument("--over", required=True, metavar="NAME=VALUES", help="the parameter and its values: workers=1..16 or workers=1,2,4,8")
+    p.add_argument("--measure", default="steps", metavar="NAME", help="the measure to compare (default: steps)")
+    _parameters(p)
+    p.add_argument("--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto)")
+    p.add_argument("--seed", type=_whole(0), metavar="N", help="of the simulations (default: fresh, and reported)")
+    p.add_argument(
+        "--precision", type=_typed(share), default=0.01, metavar="R", help="relative half-width of simulated points (default: 1%%)"
+    )
+    p.add_argument("--confidence", type=_typed(share), default=0.95, metavar="C", help="confidence level (default: 95%%)")
+    p.add_argument("-o", "--output", metavar="OUT", help="write the plot, as SVG, PNG or PDF")
+    form = p.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--csv", action="store_true", help="print CSV")
+
+
+def _test(commands: Any) -> None:
+    p = _command(commands, "test", "Check what model files expect of themselves.", "  spn test models\n  spn test net.spn --seed 7")
+    p.add_argument("files", nargs="+", metavar="FILE", help="model files, or folders of them")
+    _parameters(p)
+    p.add_argument("--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto)")
+    p.add_argument("--seed", type=_whole(0), default=1, metavar="N", help="of the simulations (default: 1)")
+    _json(p)
+
+
+def _model(p: argparse.ArgumentParser) -> None:
+    p.add_argument("file", metavar="FILE", help="a model file")
+    _parameters(p)
+
+
+def _parameters(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="set a parameter; may be given several times"
+    )
+
+
+def _sampling(p: argparse.ArgumentParser) -> None:
+    group = p.add_argument_group("simulation")
+    group.add_argument("--seed", type=_whole(0), metavar="N", help="of the random numbers (default: fresh, and reported)")
+    group.add_argument("--precision", type=_typed(share), metavar="R", help="relative half-width to reach (default: 1%%)")
+    group.add_argument("--confidence", type=_typed(share), metavar="C", help="confidence level (default: 95%%)")
+    group.add_argument("--replications", type=_whole(2), metavar="N", help="independent runs (default: as many as are needed)")
+    group.add_argument("--horizon", type=_typed(seconds), metavar="T", help="model time of each run, for instance '10 min'")
+
+
+def _json(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _result_file(p: argparse.ArgumentParser) -> None:
+    p.add_argument("-o", "--output", metavar="OUT", help="write the result as JSON as well")

@@ -1,0 +1,81 @@
+"""``spn compare``: one measure of several mechanisms over the values of a parameter."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from typing import Any
+
+from spn.cli.answers import print_json
+from spn.cli.codes import Code
+from spn.cli.inputs import model_file, settings, sweep
+from spn.cli.terminal import Progress, note, say, show, terminal_width
+from spn.report.draw import chosen_format
+from spn.report.grid import width
+from spn.report.table import Comparison, comparison_grid, comparison_list, saturation_lines
+from spn.report.text import duration
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare the models, print the table, write the plot."""
+    from spn.report.plot import FORMATS, plot_comparison
+    from spn.sgd.compare import compare
+
+    over = sweep(arguments.over)
+    paths = [model_file(f) for f in arguments.files]
+    if arguments.output:
+        chosen_format(arguments.output, None, FORMATS)  # before the work, not after it
+    sampling = {"method": arguments.method, "seed": arguments.seed, "precision": arguments.precision, "confidence": arguments.confidence}
+    with Progress() as progress:
+        found = compare(
+            paths,
+            over,
+            measure=arguments.measure,
+            parameters=settings(arguments.parameter),
+            progress=lambda done, total, what: progress.show(what, done / total),
+            **sampling,
+        )
+    _print(found, arguments)
+    if arguments.output:
+        plot_comparison(found, arguments.output)
+        note(f"wrote {arguments.output}")
+    if not found.complete:
+        return Code.INTERRUPTED
+    return Code.OK if all(r.converged for r in found.rows) else Code.FAILED
+
+
+def _print(found: Any, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print_json(found.to_dict())
+    elif arguments.csv:
+        say(csv_text(found).rstrip("\n"))
+    else:
+        _print_table(found)
+
+
+def _print_table(found: Any) -> None:
+    wide = comparison_grid(found)
+    show(wide if width(wide) <= terminal_width() else comparison_list(found))
+    say()
+    for line in saturation_lines(found):
+        say(line)
+    if not found.complete:
+        say("note: interrupted; the rows are those that were done")
+    for remark in found.notes:
+        say(f"note: {remark}")
+    simulated = any(r.half_width is not None for r in found.rows)
+    say(f"{f'seed {found.seed}, ' if simulated else ''}{duration(found.seconds)}")
+
+
+def csv_text(found: Comparison) -> str:
+    """The rows as CSV: values in the measure's unit, the swept parameter in base units; an empty half-width means exact."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["mechanism", found.over, found.measure, "half_width", "unit", "efficiency", "method", "converged"])
+    for r in found.rows:
+        half = "" if r.half_width is None else repr(r.half_width / float(r.unit_factor))
+        efficiency = "" if r.efficiency is None else repr(r.efficiency)
+        shown = repr(r.value / float(r.unit_factor))
+        writer.writerow([r.mechanism, f"{r.at:.15g}", shown, half, r.unit, efficiency, r.method, str(r.converged).lower()])
+    return buffer.getvalue()

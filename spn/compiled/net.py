@@ -1,0 +1,309 @@
+"""A net as flat arrays: what every kernel, of the simulator and of the state space, is given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spn.compiled import layout as at
+from spn.compiled.clocks import Clockwork, Group, clockwork, components, groups, is_positive
+from spn.compiled.dependency import Dependencies, dependencies, reads
+from spn.compiled.program import Code, depth, program
+from spn.dist.leaves import encode
+from spn.expr.evaluate import fold
+from spn.expr.nodes import ONE, Exact, Node, Number, constant
+from spn.net.model import INFINITE, Arc, ArcKind, Immediate, Memory, Net, Timed, Transition, initial_marking, place_index
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+KINDS = {
+    ArcKind.INPUT: at.INPUT,
+    ArcKind.TEST: at.TEST,
+    ArcKind.INHIBITOR: at.INHIBITOR,
+    ArcKind.FLUSH: at.FLUSH,
+    ArcKind.OUTPUT: at.OUTPUT,
+}
+MEMORIES = {Memory.RESTART: at.RESTART, Memory.RESUME: at.RESUME, Memory.REPEAT: at.REPEAT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CompiledNet:
+    """A net for kernels. ``image`` holds everything else in one block of 64-bit words (:mod:`spn.compiled.layout`), so that kernels pass one
+    address; ``parameters`` are those of the laws. ``expressions`` are the offsets of the programs asked for beside the net.
+
+    ``initial`` (places): the initial marking. ``scratch``: words of scratch space that helpers need. ``ticks``: exact ticks per second of
+    the discrete delays; ``inexact``: transitions whose discrete delays are finer than that and count as plain doubles. ``groups``:
+    transitions that share one speed; ``dependencies``: what a firing can change."""
+
+    net: Net
+    image: Integers
+    parameters: Floats
+    initial: Integers
+    scratch: int
+    ticks: int
+    inexact: tuple[str, ...]
+    groups: tuple[Group, ...]
+    dependencies: Dependencies
+    clockwork: Clockwork
+    expressions: tuple[int, ...]
+
+
+def compile_net(net: Net, expressions: Sequence[Node] = ()) -> CompiledNet:
+    """Compile a checked net, and further marking expressions (of measures) beside it."""
+    return _Compiler(net, tuple(fold(e) for e in expressions)).compiled()
+
+
+class _Image:
+    """A growing block of words."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def reserve(self, count: int) -> int:
+        offset = len(self.words)
+        self.words.extend([0] * count)
+        return offset
+
+    def listed(self, items: Sequence[int]) -> int:
+        offset = self.reserve(1 + len(items))
+        self.words[offset : offset + 1 + len(items)] = [len(items), *items]
+        return offset
+
+    def set(self, offset: int, value: int) -> None:
+        self.words[offset] = value
+
+    def set_float(self, offset: int, value: float) -> None:
+        self.words[offset] = word(value)
+
+
+def word(value: float) -> int:
+    """The 64-bit word of a double."""
+    return int(np.float64(value).view(np.int64))
+
+
+class _Compiler:
+    """Builds the image of one net; used once."""
+
+    def __init__(self, net: Net, expressions: tuple[Node, ...]) -> None:
+        self.net = net
+        self.places = place_index(net)
+        self.timed = {t.name: i for i, t in enumerate(net.transitions) if isinstance(t, Timed)}
+        self.link_index = {link.name: i for i, link in enumerate(net.links)}
+        self.expressions = expressions
+        self.groups = groups(net)
+        self.group_of = {m: i for i, g in enumerate(self.groups) for m in g.members}
+        self.clockwork = clockwork(net)
+        readers = [reads(g.speed, g.share) for g in self.groups] + [reads(e) for e in expressions]
+        self.dependencies = dependencies(net, readers)
+        self.image = _Image()
+        self.parameters: list[float] = []
+        self.programs: dict[Code, int] = {}
+        self.depth = 1
+        self.widest = 0
+
+    def compiled(self) -> CompiledNet:
+        header = self.image.reserve(at.H_SIZE)
+        assert header == 0
+        self._places_and_links()
+        records = self.image.reserve(at.F_SIZE * len(self.net.transitions))
+        self.image.set(at.H_RECORDS, records)
+        for i, t in enumerate(self.net.transitions):
+            self._transition(i, t, records + i * at.F_SIZE)
+        self._orders()
+        self._groups()
+        programs = [self._program(e) for e in self.expressions]
+        self.image.set(at.H_EXPRESSIONS, self.image.listed(programs))
+        scratch = self.depth + self.widest + len(self.net.transitions) + 1
+        self.image.set(at.H_DEPTH, self.depth)
+        self.image.set(at.H_SCRATCH, scratch)
+        self.image.set_float(at.H_TICKS, float(self.clockwork.ticks))
+        return CompiledNet(
+            net=self.net,
+            image=np.array(self.image.words, dtype=np.int64),
+            parameters=np.array(self.parameters or [0.0], dtype=np.float64),
+            initial=np.array(initial_marking(self.net), dtype=np.int64),
+            scratch=scratch,
+            ticks=self.clockwork.ticks,
+            inexact=self.clockwork.inexact,
+            groups=self.groups,
+            dependencies=self.dependencies,
+            clockwork=self.clockwork,
+            expressions=tuple(programs),
+        )
+
+    # --- parts ---------------------------------------------------------------------------------------------------------
+
+    def _places_and_links(self) -> None:
+        capacities = [at.UNBOUNDED if p.capacity is None else p.capacity for p in self.net.places]
+        self.image.set(at.H_PLACES, len(capacities))
+        self.image.set(at.H_TRANSITIONS, len(self.net.transitions))
+        self.image.set(at.H_CAPACITY, self._block(capacities))
+        self.image.set(at.H_LINKS, len(self.net.links))
+        self.image.set(at.H_LINK, self._block([word(float(link.capacity)) for link in self.net.links]))
+
+    def _block(self, words: Sequence[int]) -> int:
+        offset = self.image.reserve(max(1, len(words)))
+        for i, w in enumerate(words):
+            self.image.set(offset + i, w)
+        return offset
+
+    def _orders(self) -> None:
+        transitions = self.net.transitions
+        now = [i for i, t in enumerate(transitions) if isinstance(t, Immediate)]
+        by_priority = sorted(now, key=lambda i: -transitions[i].priority)
+        timed = [i for i, t in enumerate(transitions) if isinstance(t, Timed)]
+        self.image.set(at.H_IMMEDIATES, self.image.listed(by_priority))
+        self.image.set(at.H_TIMED, self.image.listed(timed))
+
+    def _program(self, node: Node) -> int:
+        code = program(node, self.places)
+        if code not in self.programs:
+            self.depth = max(self.depth, depth(code) + 1)
+            words = [len(code)]
+            for op, argument in code:
+                words += [int(op), word(argument) if op is at.Op.CONSTANT else _argument(op, argument)]
+            self.programs[code] = self._block(words)
+        return self.programs[code]
+
+    def _quantity(self, offset: int, node: Node) -> None:
+        """A constant that is finite and not negative, or else a program (which reports a wrong constant when it is read)."""
+        value = constant(fold(node))
+        if value is not None and 0 <= value < math.inf:
+            self.image.set_float(offset, float(value))
+        else:
+            self.image.set(offset + 1, self._program(node))
+
+    def _transition(self, i: int, t: Transition, record: int) -> None:
+        image = self.image
+        image.set(record + at.F_PRIORITY, t.priority)
+        image.set(record + at.F_GUARD, at.NONE if t.guard is None else self._program(t.guard))
+        self._arcs(t, record)
+        resets = sorted({self.timed[name] for name in t.resets if name in self.timed})
+        image.set(record + at.F_RESETS, image.listed(resets))
+        self._quantity(record + at.F_WEIGHT, t.weight)
+        readers = self.dependencies.readers[i]
+        count = len(self.groups)
+        image.set(record + at.F_TIMED, image.listed(self.dependencies.timed[i]))
+        image.set(record + at.F_AFFECTED_IMMEDIATES, image.listed(self.dependencies.immediates[i]))
+        image.set(record + at.F_AFFECTED_GROUPS, image.listed([r for r in readers if r < count]))
+        image.set(record + at.F_AFFECTED_EXPRESSIONS, image.listed([r - count for r in readers if r >= count]))
+        image.set(record + at.F_GROUP, -1)
+        if isinstance(t, Timed):
+            self._clocks(i, t, record)
+        else:
+            image.set(record + at.F_IMMEDIATE, 1)
+
+    def _clocks(self, i: int, t: Timed, record: int) -> None:
+        image = self.image
+        image.set(record + at.F_SERVERS, -1 if t.servers == INFINITE else t.servers)
+        image.set(record + at.F_MEMORY, MEMORIES[t.memory])
+        image.set(record + at.F_GROUP, self.group_of.get(i, -1))
+        self._quantity(record + at.F_SPEED, t.speed)
+        depends = constant(fold(t.scale)) is None or not is_positive(constant(fold(t.scale)))
+        self._quantity(record + at.F_SCALE, t.scale if depends else ONE)
+        image.set_float(record + at.F_FACTOR, self.clockwork.factors[i])
+        self._latency(i, t, record)
+        image.set(record + at.F_LAW_BEGIN, len(image))
+        for row in self.clockwork.rows[i]:
+            leaf = image.reserve(at.L_SIZE)
+            kind, parameters = encode(row.leaf)
+            image.set_float(leaf + at.L_UPTO, row.upto)
+            image.set(leaf + at.L_KIND, kind)
+            image.set(leaf + at.L_OFFSET, len(self.parameters))
+            image.set(leaf + at.L_COUNT, len(parameters))
+            image.set(leaf + at.L_DISCRETE, int(row.discrete))
+            self.parameters.extend(parameters)
+        image.set(record + at.F_LAW_END, len(image))
+
+    def _latency(self, i: int, t: Timed, record: int) -> None:
+        seconds, ticks = latency(t, self.clockwork)
+        self.image.set_float(record + at.F_LATENCY, seconds)
+        self.image.set_float(record + at.F_LATENCY + 1, ticks)
+
+    def _arcs(self, t: Transition, record: int) -> None:
+        image = self.image
+        grouped: dict[tuple[int, int], list[Arc]] = {}
+        for arc in t.arcs:
+            grouped.setdefault((KINDS[arc.kind], self.places[arc.place]), []).append(arc)
+        ordered = sorted(grouped.items(), key=lambda item: item[0][0])
+        constants = [_combined(kind, arcs) for (kind, _), arcs in ordered]
+        programs = [
+            image.listed([self._program(a.multiplicity) for a in arcs]) if c is None else at.NONE
+            for (_, arcs), c in zip(ordered, constants, strict=True)
+        ]
+        begin = image.reserve(at.A_SIZE * len(ordered))
+        for k, ((kind, place), _) in enumerate(ordered):
+            c = constants[k]
+            image.words[begin + k * at.A_SIZE : begin + (k + 1) * at.A_SIZE] = [kind, place, -1 if c is None else c, programs[k]]
+        image.set(record + at.F_GROUPS_BEGIN, begin)
+        image.set(record + at.F_GROUPS_END, begin + at.A_SIZE * len(ordered))
+        outputs = [place for kind, place in grouped if kind == at.OUTPUT]
+        image.set(record + at.F_BOUNDED, int(any(self.net.places[p].capacity is not None for p in outputs)))
+        image.set(record + at.F_DELTA, self._delta([key for key, _ in ordered], constants))
+        self.widest = max(self.widest, len(ordered))
+
+    def _delta(self, keys: Sequence[tuple[int, int]], constants: Sequence[int | None]) -> int:
+        """The list of (place, change), or none where a firing has to read the marking."""
+        change: dict[int, int] = {}
+        for (kind, place), k in zip(keys, constants, strict=True):
+            if kind == at.FLUSH or (kind in (at.INPUT, at.OUTPUT) and k is None):
+                return at.NONE
+            if kind in (at.INPUT, at.OUTPUT) and k is not None:
+                change[place] = change.get(place, 0) + (k if kind == at.OUTPUT else -k)
+        return self.image.listed([w for place, by in change.items() if by for w in (place, by)])
+
+    def _groups(self) -> None:
+        image = self.image
+        image.set(at.H_GROUPS, len(self.groups))
+        begin = image.reserve(max(1, at.G_SIZE * len(self.groups)))
+        image.set(at.H_GROUP, begin)
+        linked = components(self.groups)
+        for k, g in enumerate(self.groups):
+            record = begin + k * at.G_SIZE
+            self._quantity(record + at.G_SPEED, g.speed)
+            self._quantity(record + at.G_SHARE, g.share)
+            image.set_float(record + at.G_CAP, math.inf if g.cap is None else float(g.cap))
+            image.set(record + at.G_LINKS, image.listed([self.link_index[name] for name in g.links]))
+            image.set(record + at.G_MEMBERS, image.listed(g.members))
+            image.set(record + at.G_COMPONENT, image.listed(linked[k]))
+
+
+def latency(t: Timed, work: Clockwork) -> tuple[float, float]:
+    """The latency of a transfer as (seconds, ticks): one of them 0; both 0 where there is none."""
+    if t.transfer is None:
+        return 0.0, 0.0
+    if t.name in work.inexact:
+        return float(t.transfer.latency), 0.0
+    return 0.0, float(round(float(t.transfer.latency) * work.ticks))
+
+
+def _argument(op: at.Op, argument: float) -> int:
+    """Places as they are; jumps in words."""
+    return int(argument) if op is at.Op.PLACE else 2 * int(argument)
+
+
+def _combined(kind: int, arcs: Sequence[Arc]) -> int | None:
+    """The combined constant multiplicity, None where it has to be read in each marking."""
+    values = [_whole(constant(a.multiplicity)) for a in arcs]
+    present = [v for v in values if v]
+    if None in values:
+        return None
+    if kind == at.TEST:
+        return max(present, default=0)
+    return min(present, default=0) if kind == at.INHIBITOR else sum(present)
+
+
+def _whole(value: Exact | None) -> int | None:
+    return int(value) if value is not None and 0 <= value < 2**53 and value == int(value) else None
+
+
+def is_number(node: Node) -> bool:
+    return isinstance(fold(node), Number)

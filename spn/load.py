@@ -1,0 +1,129 @@
+"""From files and texts to models: the one place that joins the language with what it reads from data files."""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+
+from spn.dist.law import Law
+from spn.errors import DataError, refuse
+from spn.expr.nodes import Exact
+from spn.lang.ast import File
+from spn.lang.elaborate import declarations, elaborate
+from spn.lang.laws import Resolver
+from spn.lang.parameters import Declared, Given
+from spn.lang.parse import parse as parse_text
+from spn.model import Model
+from spn.source import Source
+
+MAX_FILE = 32 * 2**20  # bytes
+
+__all__ = ["Declared", "Given", "load", "load_parameters", "parse"]
+
+
+def load(path: str | os.PathLike[str], /, *, params: Mapping[str, Given] | None = None, **more: Given) -> Model:
+    """The model in a file, with parameter values as given: ``load("ps.spn", workers=8, nic="25 Gbit/s")``.
+
+    Numbers are in base units (seconds, bytes), texts are read as in a model. ``params`` takes the same as a mapping, for parameters
+    whose names are no Python names. Files that laws read (``fit``, ``empirical``) are looked for beside the model.
+    DataError where the file cannot be read, ModelError with all that is wrong where it is no model.
+    """
+    file = Path(path)
+    return _model(parse_text(_read(file)), file.stem, file.parent, {**(params or {}), **more})
+
+
+def parse(
+    text: str,
+    /,
+    *,
+    name: str = "<text>",
+    base: str | os.PathLike[str] | None = None,
+    params: Mapping[str, Given] | None = None,
+    **more: Given,
+) -> Model:
+    """The model in a text; ``name`` is what messages show, ``base`` the folder of the files it reads (default: the current one)."""
+    return _model(parse_text(_source(name, text)), _title(name), Path(base or "."), {**(params or {}), **more})
+
+
+def load_parameters(path: str | os.PathLike[str], /) -> tuple[Declared, ...]:
+    """The parameters that a file declares: name, kind, default and range. Only parameters are checked and computed."""
+    return declarations(parse_text(_read(Path(path))))
+
+
+def _model(file: File, name: str, base: Path, given: Mapping[str, Given]) -> Model:
+    return elaborate(file, name=name, given=given, resolver=Files(base))
+
+
+def _title(name: str) -> str:
+    return Path(name).stem if name.endswith(".spn") else name.strip("<>")
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------------------
+
+
+def _read(path: Path) -> Source:
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise refuse(DataError, "E0801", f"{path} is a folder, not a model file", help="name a file that ends in .spn")
+        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+            raise refuse(DataError, "E0801", f"{path} is a device, not a model file")
+        with path.open("rb") as stream:
+            data = stream.read(MAX_FILE + 1)
+    except FileNotFoundError:
+        raise refuse(DataError, "E0801", f"there is no file {path}", help=_beside(path)) from None
+    except (OSError, ValueError) as e:
+        raise refuse(DataError, "E0801", f"{path} cannot be read: {getattr(e, 'strerror', None) or e}") from None
+    if len(data) > MAX_FILE:
+        raise refuse(DataError, "E0801", f"{path} is too large for a model file: more than {MAX_FILE // 2**20} MiB")
+    return _source(str(path), _decoded(data, path))
+
+
+def _beside(path: Path) -> str:
+    """The file in the same folder whose name is nearest."""
+    from spn.errors import nearest
+
+    try:
+        names = [p.name for p in path.parent.iterdir() if p.suffix == ".spn"]
+    except OSError:
+        return f"there is no folder {path.parent} either"
+    near = nearest(path.name, names)
+    return f"did you mean {path.parent / near}?" if near else ""
+
+
+def _decoded(data: bytes, path: Path) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        raise refuse(
+            DataError, "E0802", f"{path} is not UTF-8 text: byte {data[e.start]:#04x} in line {line}", help="save it as UTF-8"
+        ) from None
+
+
+def _source(name: str, text: str) -> Source:
+    """The text with one kind of line break, and accents in one of their two encodings, so that equal names are equal."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return Source(name, unicodedata.normalize("NFC", text))
+
+
+# --- files that laws read ---------------------------------------------------------------------------------------------------------
+
+
+class Files(Resolver):
+    """Reads the files of ``fit`` and ``empirical``, relative to a folder."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+
+    def fit(self, file: str, options: dict[str, str]) -> tuple[Law, str]:
+        from spn.fit import fit_file
+
+        found = fit_file(self.base / file, **options)
+        return found.law, str(found)
+
+    def samples(self, file: str, options: dict[str, str]) -> tuple[Exact, ...]:
+        raise NotImplementedError

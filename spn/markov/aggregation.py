@@ -1,0 +1,81 @@
+"""Aggregation-disaggregation for nearly decomposable chains (Koury, McAllister and Stewart, SIAM J. Alg. Disc. Meth. 5 (1984) 164).
+
+The states fall into groups with fast rates inside and slow ones between. In turn, the weights of the groups are solved for with the
+shares inside held fixed, and the shares inside with the flows between the groups held fixed. The error shrinks by about the ratio of slow
+to fast in each round.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spn.markov.balance import aggregates
+from spn.reach.space import Floats, Ints, Rates, compressed
+
+ROUNDS = 60
+LARGEST_GROUP = 5_000  # states of a group that is solved as a whole
+
+
+def by_aggregation(rates: Rates, tolerance: float) -> Floats:
+    """Stationary probabilities by alternating between groups and their members.
+
+    Raises ZeroDivisionError where the rates suggest no grouping."""
+    from spn.markov.stationary import residual_of
+
+    label = _grouping(rates)
+    members = _Members(rates, label)
+    pi = np.full(rates.n, 1.0 / rates.n)
+    best, best_error = pi, np.inf
+    for _ in range(ROUNDS):
+        pi = members.solve(regroup(rates, pi, label))
+        error = residual_of(rates, pi)
+        if error < best_error:
+            best, best_error = pi, error
+        if error <= 1e-2 * tolerance:
+            break
+    return best
+
+
+def _grouping(rates: Rates) -> Ints:
+    """The coarsest partition without a group too large to be solved as a whole."""
+    fitting = [label for label in aggregates(rates) if np.bincount(label).max() <= LARGEST_GROUP]
+    if not fitting:
+        raise ZeroDivisionError("no grouping of the states by their rates")
+    return fitting[-1]
+
+
+def regroup(rates: Rates, pi: Floats, label: Ints) -> Floats:
+    """The same shares inside the groups, the weights of the groups exact for these shares."""
+    from spn.markov.stationary import stationary
+
+    count = int(label.max()) + 1
+    mass = np.bincount(label, pi, count)
+    share = np.where(mass[label] > 0, pi / np.where(mass > 0, mass, 1.0)[label], 1.0 / np.bincount(label)[label])
+    sources = rates.sources()
+    coupling = compressed(count, label[sources], label[rates.columns], share[sources] * rates.values)
+    weight: Floats = stationary(coupling).pi
+    return weight[label] * share
+
+
+class _Members:
+    """The equations inside the groups, factored once: flow out of each state = flow in from its group + flow in from elsewhere."""
+
+    def __init__(self, rates: Rates, label: Ints) -> None:
+        from scipy.sparse import csc_array
+        from scipy.sparse.linalg import splu
+
+        n, sources, self.exits = rates.n, rates.sources(), rates.exits()
+        inside = label[sources] == label[rates.columns]
+        jumps = rates.values / self.exits[sources]
+        rows = np.concatenate([rates.columns[inside], np.arange(n)])
+        columns = np.concatenate([sources[inside], np.arange(n)])
+        own = csc_array((np.concatenate([-jumps[inside], np.ones(n)]), (rows, columns)), shape=(n, n))
+        self.factors: Any = splu(own, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        self.between: Any = csc_array((jumps[~inside], (rates.columns[~inside], sources[~inside])), shape=(n, n))
+
+    def solve(self, pi: Floats) -> Floats:
+        flow: Floats = self.factors.solve(self.between @ (pi * self.exits))
+        solved = np.maximum(flow, 0.0) / self.exits
+        return np.asarray(solved / solved.sum(), dtype=np.float64)

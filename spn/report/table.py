@@ -1,0 +1,272 @@
+"""Results as tables: one row a measure with value, half-width and unit; recurrent classes; comparisons of mechanisms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+from spn.expr.dims import BANDWIDTH, DATA, NUMBER, RATE, TIME, Dimension
+from spn.model import Model, Parameter
+from spn.report.grid import Align, Column, Grid, plain
+from spn.report.text import count, duration, estimate, number, percent, quantity, with_unit
+from spn.result import RecurrentClass, Result, Value
+
+_BASE_UNITS: Final = {NUMBER: "", TIME: "s", DATA: "B", RATE: "1/s", BANDWIDTH: "B/s"}
+_MAX_CLASSES: Final = 12
+
+
+class Point(Protocol):
+    """One point of a comparison: what this module reads of it. Values in base units, shown as ``value / unit_factor`` in ``unit``."""
+
+    @property
+    def mechanism(self) -> str: ...
+    @property
+    def at(self) -> float: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def half_width(self) -> float | None: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def unit_factor(self) -> float: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def efficiency(self) -> float | None: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+class Comparison(Protocol):
+    """A measure of several mechanisms over one parameter."""
+
+    @property
+    def over(self) -> str: ...
+    @property
+    def measure(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def rows(self) -> Sequence[Point]: ...
+    @property
+    def saturation(self) -> Mapping[str, float | None]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+# --- units ------------------------------------------------------------------------------------------------------------------------
+
+
+def unit_text(unit: str) -> str:
+    """A unit as it stands after a number: ``1/s`` becomes ``/s``."""
+    return unit.removeprefix("1") if unit.startswith("1/") else unit
+
+
+def base_unit(dimension: Dimension) -> str:
+    """The name of a dimension's base unit, empty for plain numbers."""
+    return _BASE_UNITS.get(dimension, str(dimension))
+
+
+def with_base_units(result: Result, model: Model) -> Result:
+    """The same result, with the base unit named wherever a measure's own unit is not; a ``units none`` file has no units."""
+    if model.unitless:
+        return result
+    dimensions = {m.name: m.dimension for m in model.measures}
+    named = {
+        name: value if value.unit or name not in dimensions else replace(value, unit=base_unit(dimensions[name]))
+        for name, value in result.measures.items()
+    }
+    return replace(result, measures=named)
+
+
+# --- one result -------------------------------------------------------------------------------------------------------------------
+
+
+def measures_grid(result: Result) -> Grid:
+    """One row a measure: name, value, half-width of the interval, unit, note."""
+    rows = tuple(_measure_row(name, value) for name, value in result.measures.items())
+    head = _interval_head(result.measures.values())
+    return Grid((Column("measure"), Column("value", Align.POINT), Column(head, Align.POINT), Column("unit"), Column("note")), rows)
+
+
+def _measure_row(name: str, value: Value) -> tuple[str, ...]:
+    shown, half_width = _estimate(value.value, value.half_width, value.unit_factor)
+    return name, shown, half_width and f"± {half_width}", unit_text(value.unit), value.note
+
+
+def _estimate(value: float, half_width: float | None, factor: float) -> tuple[str, str]:
+    return estimate(value / factor, None if half_width is None else half_width / factor)
+
+
+def _interval_head(values: Iterable[Value]) -> str:
+    """The head of the column of half-widths: their common confidence level."""
+    levels = {v.confidence for v in values if v.half_width is not None and v.confidence is not None}
+    return f"{percent(levels.pop())} interval" if len(levels) == 1 else "half-width"
+
+
+def classes_grid(result: Result) -> Grid | None:
+    """The recurrent classes, the most probable first, or None where there is nothing to tell apart."""
+    if not result.classes:
+        return None
+    names = list(result.measures)
+    heads = [f"{n} [{u}]" if (u := unit_text(result.measures[n].unit)) else n for n in names]
+    columns = (Column("class"), Column("probability", Align.POINT), Column("markings", Align.RIGHT), Column("a marking"))
+    ordered = sorted(result.classes, key=lambda c: -c.probability)
+    rows = tuple(_class_row(c, names, result.measures) for c in ordered[:_MAX_CLASSES])
+    more = len(ordered) - _MAX_CLASSES
+    title = "ends in one class:" if len(ordered) == 1 else f"ends in one of {len(ordered):,} classes:"
+    if more > 0:
+        title = f"ends in one of {len(ordered):,} classes, the {_MAX_CLASSES} most probable of which are:"
+    return Grid(columns + tuple(Column(h, Align.POINT) for h in heads), rows, title)
+
+
+def _class_row(c: RecurrentClass, names: Sequence[str], values: Mapping[str, Value]) -> tuple[str, ...]:
+    inside = tuple(number(c.measures[n] / values[n].unit_factor) if n in c.measures else "" for n in names)
+    return (c.kind, number(c.probability), f"{c.size:,}", marking_text(c.marking), *inside)
+
+
+def marking_text(marking: Mapping[str, int], limit: int = 5) -> str:
+    """The non-empty places of a marking: ``2*idle + busy``; ``(empty)`` where there are none."""
+    terms = [name if n == 1 else f"{n}*{name}" for name, n in marking.items() if n]
+    more = [f"{len(terms) - limit} more"] if len(terms) > limit else []
+    return " + ".join(terms[:limit] + more) or "(empty)"
+
+
+def headline(result: Result) -> str:
+    """The model and how it was answered: ``async_ps, simulated: the law of train is not phase-type``."""
+    name = result.provenance.model if result.provenance else ""
+    how = f"{name}, {result.method}" if name else result.method
+    return f"{how}: {result.reason}" if result.reason else how
+
+
+def figures(result: Result) -> str:
+    """The figures of the method in one line: ``1,771 states, 5,620 arcs, GTH, residual 3.1e-16, seed 1, 42 ms``."""
+    parts = [text for k, v in result.details.items() if (text := _figure(k, v))]
+    if result.residual is not None:
+        parts.append(f"residual {number(result.residual, 2)}")
+    if result.provenance is not None and result.provenance.seed is not None:
+        parts.append(f"seed {result.provenance.seed}")
+    return ", ".join([*parts, duration(result.seconds)])
+
+
+def _figure(key: str, value: Any) -> str:
+    """A figure worth a reader's while, else an empty text: counts but not noughts, numbers, and words as they are."""
+    name = key.replace("_", " ")
+    match value:
+        case bool():
+            return name if value else ""
+        case int():
+            return _counted(name, value) if value else ""
+        case float():
+            return f"{name} {number(value, 4)}"
+        case str():
+            return value
+    return ""
+
+
+def _counted(name: str, value: int) -> str:
+    if name == "vanishing":
+        return count(value, "vanishing marking")
+    return count(value, name.removesuffix("s"), name) if name.endswith("s") else f"{name} {value:,}"
+
+
+def parameters_text(parameters: Sequence[Parameter], unitless: bool = False) -> str:
+    """``workers = 4, size = 97.5 MiB``."""
+    return ", ".join(f"{p.name} = {quantity(p.value, NUMBER if unitless else p.dimension)}" for p in parameters)
+
+
+def warnings_of(result: Result) -> tuple[str, ...]:
+    """What a reader must know before using the figures."""
+    unsure = () if result.converged else ("NOT CONVERGED: these figures did not reach the accuracy asked for",)
+    return (*unsure, *result.notes)
+
+
+def result_text(result: Result) -> str:
+    """The whole result as plain text."""
+    classes = classes_grid(result)
+    blocks = [headline(result), plain(measures_grid(result)), *([plain(classes)] if classes else [])]
+    tail = [f"note: {line}" for line in warnings_of(result)] + [f"({figures(result)})"]
+    return "\n\n".join([*blocks, "\n".join(tail)])
+
+
+# --- comparisons ------------------------------------------------------------------------------------------------------------------
+
+
+def comparison_grid(comparison: Comparison) -> Grid:
+    """One row a value of the swept parameter; for each mechanism its value (± half-width where simulated) and its efficiency."""
+    mechanisms = tuple(dict.fromkeys(r.mechanism for r in comparison.rows))
+    table = {(r.mechanism, r.at): r for r in comparison.rows}
+    columns = [Column(comparison.over, Align.RIGHT)]
+    for m in mechanisms:
+        columns += [Column(m, Align.POINT), Column("", Align.LEFT), Column("eff.", Align.RIGHT)]
+    ats = sorted({r.at for r in comparison.rows})
+    rows = tuple((number(at), *(cell for m in mechanisms for cell in _point_cells(table.get((m, at))))) for at in ats)
+    unit = unit_text(comparison.unit)
+    return Grid(tuple(columns), rows, f"{comparison.measure}{f' [{unit}]' if unit else ''} over {comparison.over}")
+
+
+def _point_cells(row: Point | None) -> tuple[str, str, str]:
+    if row is None:
+        return "", "", ""
+    shown, half_width = _estimate(row.value, row.half_width, row.unit_factor)
+    mark = "" if row.converged else " !"
+    how = f"± {half_width}{mark}" if half_width else f"exact{mark}"
+    return shown, how, _efficiency(row)
+
+
+def _efficiency(row: Point) -> str:
+    return "" if row.efficiency is None else percent(row.efficiency, 2)
+
+
+def comparison_list(comparison: Comparison) -> Grid:
+    """The same figures, one row a point: for many mechanisms, or few columns."""
+    columns = (
+        Column("mechanism"),
+        Column(comparison.over, Align.RIGHT),
+        Column(comparison.measure, Align.POINT),
+        Column(""),
+        Column("unit"),
+    )
+    rows = tuple(_point_row(r) for r in comparison.rows)
+    return Grid((*columns, Column("efficiency", Align.RIGHT), Column("method")), rows)
+
+
+def _point_row(row: Point) -> tuple[str, ...]:
+    shown, how, efficiency = _point_cells(row)
+    return row.mechanism, number(row.at), shown, how, unit_text(row.unit), efficiency, row.method
+
+
+def saturation_lines(comparison: Comparison) -> tuple[str, ...]:
+    """Where each mechanism stops gaining: one line a mechanism."""
+    return tuple(
+        f"{mechanism}: {_saturates(at, comparison.over, [r for r in comparison.rows if r.mechanism == mechanism])}"
+        for mechanism, at in comparison.saturation.items()
+    )
+
+
+def _saturates(at: float | None, over: str, rows: Sequence[Point]) -> str:
+    best = max(rows, key=lambda r: r.value if math.isfinite(r.value) else -math.inf, default=None)
+    peak = "" if best is None else f"; most at {over} = {number(best.at)}: {_shown_value(best)}"
+    return (f"saturates at {over} = {number(at)}" if at is not None else "does not saturate in this range") + peak
+
+
+def _shown_value(row: Point) -> str:
+    shown, half_width = _estimate(row.value, row.half_width, row.unit_factor)
+    return with_unit(f"{shown} ± {half_width}" if half_width else shown, row.unit)
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """The whole comparison as plain text."""
+    blocks = [plain(comparison_grid(comparison)), "\n".join(saturation_lines(comparison))]
+    tail = [] if comparison.complete else ["note: interrupted, the rows are those that were done"]
+    tail += [f"note: {n}" for n in comparison.notes]
+    return "\n\n".join([*blocks, *(["\n".join(tail)] if tail else [])])

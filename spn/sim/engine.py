@@ -1,0 +1,51 @@
+"""What both engines, the plain-Python reference and the compiled kernel, offer to the estimators."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spn.net.model import Marking
+
+Floats = NDArray[np.float64]
+
+
+class Ending(StrEnum):
+    """Why a run stopped."""
+
+    FIRINGS = "firings"  # as many as asked for
+    HORIZON = "horizon"  # all events up to and at the horizon have happened; the state is held to it
+    STILL = "still"  # nothing will ever happen: a dead or stuck marking
+
+
+class Engine(Protocol):
+    """One trajectory, with integrals of the primitives asked for.
+
+    ``time`` is the simulated time reached, ``firings`` the number of firings so far (immediates counted, but not those that resolve a
+    vanishing initial marking)."""
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def firings(self) -> int: ...
+
+    @property
+    def marking(self) -> Marking: ...
+
+    def run(self, firings: int, horizon: float) -> Ending:
+        """Go on for at most so many further firings and not beyond the horizon (events at exactly that time included)."""
+        ...
+
+    def totals(self) -> Floats:
+        """The integrals over time (or sums over firings) of the primitives from 0 to ``time``, in the order given."""
+        ...
+
+
+def zero_time_limit(places: int, transitions: int, tokens: int) -> int:
+    """Firings at one instant beyond which a loop without time is reported: far more than any chain that moves each token once
+    through every transition."""
+    return 100_000 + 10 * tokens * max(1, transitions) + 10 * places

@@ -1,0 +1,105 @@
+"""The memory picture of a trajectory's state: one block of 64-bit words that the simulation kernel works on.
+
+``Z_`` are words of the header, ``S_`` words of a station's record (the clocks of one transition), ``C_`` of a clock's, ``K_`` of a
+key's (what heaps order by), ``Q_`` of a parked clock's, ``P_`` of a pace's (a speed group), ``X_`` of a track's (an integral over time).
+A heap is its number of items, then their ids.
+"""
+
+from __future__ import annotations
+
+# header
+Z_TIME = 0  # double: the time reached
+Z_BASE = 1  # double
+Z_TICKS = 2  # double
+Z_FIRINGS = 3
+Z_INSTANT = 4  # firings since time last passed
+Z_LIMIT = 5  # of them
+Z_PHASE = 6
+Z_FIRED = 7  # the only transition fired since the last tangible marking, -1 where there were several (then see the dirty bits)
+Z_PROBLEM = 8  # transition that stopped the kernel
+Z_MARKING = 9  # offsets from here on
+Z_STATIONS = 10
+Z_PACES = 11
+Z_KEYS = 12  # of what may happen next: transitions, then groups, then transitions again (for entering links)
+Z_HEAP = 13
+Z_STACK = 14
+Z_OUT = 15  # pairs (transition, weight)
+Z_COUNTS = 16  # firings of each transition
+Z_DIRTY = 17  # bits of the timed transitions to look at
+Z_DIRTY_WORDS = 18  # their number
+Z_ENABLED = 19  # list of enabled immediates
+Z_ENABLED_AT = 20  # place of each transition in that list, -1 outside
+Z_TRACKS = 21  # of the expressions
+Z_DIRTY_EXPRESSIONS = 22  # list, then one flag each
+Z_DIRTY_PACES = 23  # list
+Z_TIES = 24  # room for ids
+Z_REWARDS = 25  # of each transition: offset of a list of pairs (program or 0 for one, sum), 0 for none
+Z_LINK_TRACKS = 26
+Z_LINK_WORK = 27  # two doubles a link: used, demand
+Z_BAD = 28  # per transition: 1 where its enabling was found undefined
+Z_SIZE = 29
+
+# phases
+READY = 0
+CLOCKS = 1  # the clocks have to be brought in line with the marking
+START = 2
+
+# key, at the head of a clock's record too
+K_VALUE = 0
+K_BASE = 1
+K_TICKS = 2
+K_AT = 3  # place in the heap, -1 outside
+K_SIZE = 4
+
+C_TOTAL = 4  # pair
+C_ENTERING = 6
+C_SIZE = 8
+
+Q_LEFT = 0  # pair
+Q_TOTAL = 2  # pair
+Q_ENTERING = 4
+Q_SIZE = 5
+
+S_RUNNING = 0
+S_PARKED = 1
+S_ROOM = 2
+S_CLOCKS = 3
+S_PARK = 4
+S_WORKING = 5  # heap of the clocks that work
+S_ENTERING = 6  # heap of the clocks in their latency
+S_TARGET = 7
+S_RESET = 8
+S_TRACKED = 9
+S_SINCE = 10
+S_INTEGRAL = 11
+S_MEMBER = 12  # place among the members of its group
+S_SIZE = 13
+
+P_ATTAINED = 0  # pair
+P_SINCE = 2  # pair
+P_RATE = 4
+P_SHARE = 5
+P_WORKING = 6
+P_TOUCHED = 7
+P_DIRTY = 8
+P_DONE = 9
+P_KEYS = 10
+P_HEAP = 11
+P_WEIGHT = 12
+P_SPEED = 13
+P_LIMIT = 14
+P_RISING = 15
+P_SIZE = 16
+
+X_VALUE = 0
+X_SINCE = 1
+X_INTEGRAL = 2
+X_SIZE = 3
+
+# status
+DONE = 0
+HORIZON = 1
+STILL = 2
+GROW = 3
+WRONG = -1
+LOOP = -2

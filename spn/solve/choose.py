@@ -1,0 +1,78 @@
+"""The choice of a method, in one readable place."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
+from spn.model import Model
+from spn.result import Result
+from spn.solve import ctmc, simulation
+
+AUTO_STATES = 1_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
+EXACT_OPTIONS = frozenset(f.name for f in fields(ctmc.Options))
+SIMULATION_OPTIONS = frozenset(
+    {"seed", "precision", "confidence", "replications", "horizon", "warmup", "max_seconds", "max_firings", "workers", "progress"}
+)
+METHODS = (ctmc.NAME, simulation.NAME)
+NO_CHAIN = frozenset({"E0600", "E0602", "E0603"})  # unbounded, too large, overflow: found while the state space is built
+
+
+def may_solve(model: Model) -> list[Diagnostic]:
+    """Why the exact method does not apply: all refusals, each with its place in the text; empty where it does."""
+    return ctmc.may(model)
+
+
+def solve(model: Model, method: str = "auto", **options: Any) -> Result:
+    """Long-run values of the model's measures.
+
+    ``method``: ``"ctmc"`` is exact and raises AnalysisError with all refusals where it does not apply; ``"simulate"`` takes every model;
+    ``"auto"`` is exact where that is possible, else simulates, and says why in ``Result.reason``. Options of the exact method:
+    ``tolerance``, ``max_states``, ``max_memory``; of the simulation: those of :func:`spn.sim.simulate`. ``auto`` takes both and gives
+    each method its own.
+    """
+    _known(method, options)
+    exact = {k: v for k, v in options.items() if k in EXACT_OPTIONS}
+    drawn = {k: v for k, v in options.items() if k in SIMULATION_OPTIONS}
+    if method == ctmc.NAME:
+        return ctmc.compute(model, ctmc.Options(**exact), reason="asked for")
+    if method == simulation.NAME:
+        return simulation.compute(model, reason="asked for", **drawn)
+    return _auto(model, exact, drawn)
+
+
+def _auto(model: Model, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
+    refused = ctmc.may(model)
+    if refused:
+        return simulation.compute(model, reason=_because(refused), **drawn)
+    try:
+        result = ctmc.compute(model, ctmc.Options(**{"max_states": AUTO_STATES, **exact}))
+    except AnalysisError as error:
+        if error.diagnostics[0].code not in NO_CHAIN:
+            raise
+        return simulation.compute(model, reason=_because(error.diagnostics), **drawn)
+    if result.converged:
+        return result
+    return simulation.compute(model, reason=f"{ctmc.unsolved(result).diagnostics[0].message}: simulated", **drawn)
+
+
+def _because(refused: list[Diagnostic] | tuple[Diagnostic, ...]) -> str:
+    first, more = refused[0].message, len(refused) - 1
+    return f"{first}{f' (and {more} more)' if more else ''}: simulated"
+
+
+def _known(method: str, options: dict[str, Any]) -> None:
+    """Unknown methods and options are errors that propose the nearest known one; so are those of the other method."""
+    if method not in (*METHODS, "auto"):
+        raise _unknown("method", method, [*METHODS, "auto"])
+    allowed = {ctmc.NAME: EXACT_OPTIONS, simulation.NAME: SIMULATION_OPTIONS}.get(method, EXACT_OPTIONS | SIMULATION_OPTIONS)
+    for name in options:
+        if name not in allowed:
+            raise _unknown(f"option of method {method}", name, sorted(allowed))
+
+
+def _unknown(what: str, name: str, known: list[str]) -> SpnError:
+    near = nearest(name, known)
+    proposal = f"did you mean {near}? " if near else ""
+    return refuse(AnalysisError, "E0616", f"unknown {what}: {name}", help=f"{proposal}known are {', '.join(known)}")

@@ -1,0 +1,213 @@
+"""Exact steady state: phase-type expansion, state space, Markov chain, rewards."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from spn.errors import AnalysisError, Diagnostic, refuse
+from spn.expr.nodes import Number
+from spn.markov import Class, LongRun, long_run
+from spn.measure import FiringRate, Primitive, primitives, value
+from spn.model import Model
+from spn.net.expand import Expansion, expand, skeleton
+from spn.net.model import Marking, Memory, Net, Timed, timed
+from spn.provenance import provenance
+from spn.reach import Limits, StateSpace, explore
+from spn.reach.explore import state_rewards
+from spn.reach.graph import explore_graph
+from spn.reach.space import Floats
+from spn.result import RecurrentClass, Result, Value
+
+NAME = "ctmc"
+TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """``tolerance`` on the residual; ``max_states`` counts markings, vanishing ones and phases included; ``max_memory`` in bytes."""
+
+    tolerance: float = TOLERANCE
+    max_states: int = 5_000_000
+    max_memory: float = 4e9
+
+
+def may(model: Model) -> list[Diagnostic]:
+    """All reasons why the net is no Markov chain, each with its place in the text; empty where the method applies.
+
+    That the net is bounded shows only while its state space is built."""
+    return list(chain.from_iterable(_refusals(t) for t in timed(model.net)))
+
+
+def _refusals(t: Timed) -> Iterator[Diagnostic]:
+    if t.law.phase_type() is None:
+        yield Diagnostic(
+            code="E0610",
+            message=f"the law of {t.name} is {t.law.describe()}: not phase-type",
+            span=t.law_span or t.span,
+            label="no Markov chain",
+            help="use an exponential, Erlang, hypo-, hyperexponential, Coxian or phase-type law, or simulate",
+        )
+    if t.memory is Memory.REPEAT:
+        yield Diagnostic(
+            code="E0611",
+            message=f"{t.name} repeats its drawn work (memory repeat), so that the drawn work is part of the state",
+            span=t.span,
+            help="use memory restart or resume, or simulate",
+        )
+    if t.transfer is not None and t.transfer.latency > 0:
+        yield Diagnostic(
+            code="E0614",
+            message=f"the transfer of {t.name} has a latency, a constant delay: not phase-type",
+            span=t.transfer.span or t.span,
+            help="leave the latency out, model it as a transition of its own with a phase-type law, or simulate",
+        )
+    yield from _scale_refusals(t)
+
+
+def _scale_refusals(t: Timed) -> Iterator[Diagnostic]:
+    span = getattr(t.scale, "span", None) or t.span
+    if not isinstance(t.scale, Number):
+        yield Diagnostic(
+            code="E0612",
+            message=f"the work of {t.name} is scaled by the marking in which it is drawn",
+            span=span,
+            help="let the marking change the speed instead, or simulate",
+        )
+    elif not 0 < t.scale.value < math.inf:
+        yield Diagnostic(
+            code="E0613",
+            message=f"the work of {t.name} is scaled by {float(t.scale.value):g}",
+            span=span,
+            help="use a positive scale, or an immediate transition",
+        )
+
+
+def compute(model: Model, options: Options | None = None, *, reason: str = "") -> Result:
+    """The exact long-run values of all measures.
+
+    Raises AnalysisError where the method does not apply (all refusals at once), the net is unbounded, or a limit is reached;
+    SemanticsError where the net means nothing. An answer that misses the tolerance is returned with ``converged`` False.
+    """
+    began = time.perf_counter()
+    options = options or Options()
+    refused = may(model)
+    if refused:
+        raise AnalysisError(*refused)
+    wanted = tuple(dict.fromkeys(chain.from_iterable(primitives(m.body, model.net) for m in model.measures)))
+    expansion, space, rewards = state_space(model.net, wanted, Limits(states=options.max_states, memory=options.max_memory))
+    solved = long_run(space.rates, space.initial, options.tolerance)
+    measures = _measures(model, rewards, solved.pi)
+    return Result(
+        method=NAME,
+        reason=reason or "all laws are exponential or phase-type",
+        measures={m.name: Value(value=measures[m.name], unit=m.unit, unit_factor=float(m.unit_factor)) for m in model.measures},
+        residual=solved.residual,
+        converged=solved.converged,
+        classes=_classes(model, space, rewards, solved),
+        details=_details(expansion, space, solved),
+        notes=tuple(_notes(model.net, expansion, space, solved)),
+        seconds=time.perf_counter() - began,
+        provenance=provenance(
+            model, {"method": NAME, "tolerance": options.tolerance, "max_states": options.max_states, "max_memory": options.max_memory}
+        ),
+    )
+
+
+def state_space(net: Net, wanted: Sequence[Primitive], limits: Limits) -> tuple[Expansion, StateSpace, Mapping[Primitive, Floats]]:
+    """The expansion, its state space, and the mean per second of every primitive of the model in each state.
+
+    Boundedness and traps are looked at in the net as the user wrote it before phases are added, so that errors speak of it."""
+    expansion = expand(net)
+    if expansion.phases:
+        explore_graph(skeleton(net), limits)
+    firing = {p: _completions(expansion, p) for p in wanted if isinstance(p, FiringRate)}
+    space = explore(expansion.net, list(chain.from_iterable(firing.values())), limits)
+    known: dict[Primitive, Floats] = {p: np.sum([space.rewards[q] for q in parts], axis=0) for p, parts in firing.items()}
+    own = space.markings[:, : len(net.places)]
+    known.update(state_rewards(net, own, [p for p in wanted if not isinstance(p, FiringRate)]))
+    return expansion, space, known
+
+
+def _completions(expansion: Expansion, p: FiringRate) -> list[FiringRate]:
+    """The firing rates in the expanded net whose sum is the one of the model."""
+    return [FiringRate(t, p.value) for t in expansion.completions.get(p.transition, (p.transition,))]
+
+
+def _measures(model: Model, rewards: Mapping[Primitive, Floats], pi: Floats) -> dict[str, float]:
+    known = {p: average(reward, pi) for p, reward in rewards.items()}
+    return {m.name: value(m.body, model.net, known) for m in model.measures}
+
+
+def average(reward: Floats, pi: Floats) -> float:
+    """The mean of a reward over a distribution; what is undefined in a state of probability 0 does not matter."""
+    seen = pi > 0
+    return math.fsum((reward[seen] * pi[seen]).tolist())
+
+
+def _classes(model: Model, space: StateSpace, rewards: Mapping[Primitive, Floats], solved: LongRun) -> tuple[RecurrentClass, ...]:
+    kinds = {**dict.fromkeys(space.dead.tolist(), "dead"), **dict.fromkeys(space.stuck.tolist(), "stuck")}
+    if len(solved.classes) == 1 and not kinds:
+        return ()
+    return tuple(_class(model, space, rewards, kinds.get(int(c.states[0]), "recurrent"), c) for c in solved.classes)
+
+
+def _class(model: Model, space: StateSpace, rewards: Mapping[Primitive, Floats], kind: str, c: Class) -> RecurrentClass:
+    inside = {p: reward[c.states] for p, reward in rewards.items()}
+    return RecurrentClass(
+        probability=c.probability,
+        size=len(c.states),
+        kind=kind,
+        marking=_shown(model.net, tuple(space.markings[c.states[0]].tolist())),
+        measures=_measures(model, inside, c.solution.pi),
+    )
+
+
+def _shown(net: Net, marking: Marking) -> dict[str, int]:
+    return {p.name: k for p, k in zip(net.places, marking, strict=False) if k}
+
+
+def _details(expansion: Expansion, space: StateSpace, solved: LongRun) -> dict[str, object]:
+    details: dict[str, object] = {"states": space.n, "arcs": space.arcs, "vanishing": space.vanishing, "solver": solved.method}
+    if expansion.phases:
+        details["phases"] = dict(expansion.phases)
+    return details
+
+
+def _notes(net: Net, expansion: Expansion, space: StateSpace, solved: LongRun) -> list[str]:
+    notes = []
+    if expansion.phases:
+        phases = ", ".join(f"{t} ({n})" for t, n in expansion.phases.items())
+        notes.append(f"expanded exactly into phases: {phases}; states count markings with the phases of the clocks")
+    if len(solved.classes) > 1:
+        notes.append(f"{len(solved.classes)} recurrent classes: values are mixed with the probabilities of ending in each")
+    for kind, states in (("dead", space.dead), ("stuck", space.stuck)):
+        notes.extend(_absorbed(net, kind, tuple(space.markings[i].tolist())) for i in states[:3].tolist())
+        if len(states) > 3:
+            notes.append(f"{len(states) - 3} more {kind} markings")
+    if not solved.converged:
+        notes.append(f"not converged: the residual {solved.residual:.1e} misses the tolerance; the figures are not to be trusted")
+    return notes
+
+
+def _absorbed(net: Net, kind: str, marking: Marking) -> str:
+    shown = ", ".join(f"{p}={k}" for p, k in _shown(net, marking).items()) or "(empty)"
+    why = "no transition is enabled" if kind == "dead" else "transitions are enabled, but every speed is 0"
+    return f"{kind} marking {shown}: {why}"
+
+
+def unsolved(result: Result) -> AnalysisError:
+    """The error for a result that did not converge, where none but a right figure will do."""
+    error = refuse(
+        AnalysisError,
+        "E0615",
+        f"the steady state was not reached: residual {result.residual:.1e} with {result.details.get('solver')}",
+        help="raise the tolerance, or simulate",
+    )
+    assert isinstance(error, AnalysisError)
+    return error

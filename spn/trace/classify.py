@@ -1,0 +1,92 @@
+"""What a record's category and name say about it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from spn.trace.records import Kind, Layer
+
+STEP_MARK = re.compile(r"ProfilerStep#(\d+)$")
+DEVICE_COPIES = "gpu_user_annotation"  # a range of the host told once more on the device
+
+_DEVICE = {"kernel": Kind.COMPUTE, "gpu_memcpy": Kind.MEMORY, "gpu_memset": Kind.MEMORY, "memcpy": Kind.MEMORY, "memset": Kind.MEMORY}
+_CALLS = frozenset({"cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "privateuse1_runtime"})
+_NOT_WORK = frozenset({"trace", "python_function", "overhead", "ac2g", "fwdbwd", "async"})
+_COLLECTIVE_KERNEL = re.compile(r"nccl|rccl|oneccl", re.IGNORECASE)
+_COLLECTIVE_RANGE = re.compile(r"^(gloo|nccl|rccl|mpi|ucc|xccl|hccl):|^c10d::|^record_param_comms$")
+_WAIT = re.compile(r"wait|barrier|synchronize|idle", re.IGNORECASE)
+_UPDATE = re.compile(r"^\W*(optimi[sz]er|update|apply)(?!.*zero)", re.IGNORECASE)
+_COMMUNICATION = re.compile(
+    r"all_?reduce|all_?gather|all_?to_?all|reduce_?scatter|broadcast|^(pull|push|send|recv|receive|fetch|upload|download)|\bcomm(unication)?\b",
+    re.I,
+)
+_COMPUTE = re.compile(r"compute|forward|backward|fwd|bwd", re.IGNORECASE)
+
+_SIZES = {
+    "float": 4, "float32": 4, "double": 8, "float64": 8, "half": 2, "float16": 2, "bfloat16": 2, "c10::half": 2, "c10::bfloat16": 2,
+    "long": 8, "int64": 8, "long int": 8, "int": 4, "int32": 4, "short": 2, "int16": 2, "char": 1, "int8": 1, "signed char": 1,
+    "byte": 1, "uint8": 1, "unsigned char": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "c10::float8_e4m3fn": 1,
+    "c10::float8_e5m2": 1, "complexfloat": 8, "complexdouble": 16, "c10::complex<float>": 8, "c10::complex<double>": 16,
+}  # fmt: skip
+
+
+def classify(category: str, name: str) -> tuple[Kind, Layer]:
+    """Kind and layer of a record from the category that its profiler gave (in any case) and its name."""
+    category = category.lower()
+    if category in _DEVICE:
+        collective = category == "kernel" and _COLLECTIVE_KERNEL.search(name)
+        return (Kind.COMMUNICATION if collective else _DEVICE[category]), Layer.DEVICE
+    if category in _CALLS or category == "cuda_sync":
+        return (Kind.WAIT if category == "cuda_sync" or _WAIT.search(name) else Kind.OTHER), Layer.HOST
+    if category in _NOT_WORK:
+        return Kind.OTHER, Layer.HOST
+    if _COLLECTIVE_RANGE.search(name):
+        return Kind.COMMUNICATION, Layer.HOST if category in ("cpu_op", "operator") else Layer.RANGE
+    if category in ("cpu_op", "operator"):
+        return (Kind.UPDATE if name.startswith("Optimizer.step") else Kind.COMPUTE), Layer.HOST
+    return by_name(name), Layer.RANGE
+
+
+def by_name(name: str) -> Kind:
+    """The kind of a named range, from the words people use."""
+    for pattern, kind in (
+        (_WAIT, Kind.WAIT),
+        (_COMMUNICATION, Kind.COMMUNICATION),
+        (_UPDATE, Kind.UPDATE),
+        (_COMPUTE, Kind.COMPUTE),
+    ):
+        if pattern.search(name):
+            return kind
+    return Kind.OTHER
+
+
+def size(arguments: Mapping[str, Any]) -> int:
+    """Bytes that a record says it moves, or -1: an explicit count, elements of a type, or the shapes and types of its inputs."""
+    given = arguments.get("bytes")
+    if isinstance(given, int | float) and math.isfinite(given) and given >= 0:
+        return int(given)
+    elements, kind = arguments.get("In msg nelems"), arguments.get("dtype")
+    if isinstance(elements, int) and elements >= 0 and str(kind).lower() in _SIZES:
+        return elements * _SIZES[str(kind).lower()]
+    return _input_size(arguments.get("Input Dims"), arguments.get("Input type"))
+
+
+def _input_size(dims: object, types: object) -> int:
+    if not isinstance(dims, list) or not isinstance(types, list):
+        return -1
+    sizes = [_elements(d) * _SIZES[str(t).lower()] for d, t in zip(dims, types, strict=False) if str(t).lower() in _SIZES]
+    known = [s for s in sizes if s >= 0]
+    return sum(known) if known else -1
+
+
+def _elements(dims: object) -> int:
+    """Elements of a shape, or the sum over a list of shapes; negative where it is neither."""
+    if not isinstance(dims, list):
+        return -1
+    if dims and all(isinstance(d, list) for d in dims):
+        return sum(max(0, _elements(d)) for d in dims)
+    whole = [d for d in dims if isinstance(d, int)]
+    return math.prod(whole) if len(whole) == len(dims) else -1
