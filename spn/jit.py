@@ -17,6 +17,7 @@ import numba
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
+from numba.np.random._constants import fe_double, ke_double, we_double, ziggurat_exp_r
 
 F = TypeVar("F", bound=Callable[..., Any])
 KERNEL_FILES = frozenset({"kernels.py", "layout.py", "kinds.py"})  # sources whose constants or code are compiled in
@@ -56,6 +57,13 @@ def inlined(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
 
 
+# numpy's ziggurat tables of the exponential law, for kernels that draw from a bit generator's address
+EXP_ACCEPT = ke_double.astype("int64")
+EXP_WIDTHS = we_double
+EXP_HEIGHTS = fe_double
+EXP_TAIL = float(ziggurat_exp_r)
+
+
 # --- raw memory ------------------------------------------------------------------------------------------------------------
 # Passing arrays to helpers inside a kernel costs reference counts and wide structs. Helpers that take the address of a block of
 # 64-bit words (``array.ctypes.data``) and read it through these four run as in C. ``index`` counts words. The caller keeps the
@@ -91,3 +99,16 @@ geti = intrinsic(_reader(ir.IntType(64), types.int64))
 getf = intrinsic(_reader(ir.DoubleType(), types.float64))
 seti = intrinsic(_writer(ir.IntType(64), types.int64))
 setf = intrinsic(_writer(ir.DoubleType(), types.float64))
+
+
+@intrinsic
+def call_u64(typing_context: Any, function: Any, argument: Any) -> Any:
+    """Call a C function ``uint64 f(void *)`` by its address; the result as int64 (for a generator's ``next_uint64``)."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word, pointer = ir.IntType(64), ir.PointerType(ir.IntType(8))
+        kind = ir.FunctionType(word, [pointer])
+        target = builder.inttoptr(arguments[0], ir.PointerType(kind))
+        return builder.call(target, [builder.inttoptr(arguments[1], pointer)])
+
+    return types.int64(types.int64, types.int64), generate

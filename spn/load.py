@@ -6,14 +6,17 @@ import os
 import stat
 import unicodedata
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
-from spn.dist.law import Law
-from spn.errors import DataError, refuse
+from spn import resources
+from spn.errors import DataError, nearest, refuse
 from spn.expr.nodes import Exact
 from spn.lang.ast import File
 from spn.lang.elaborate import declarations, elaborate
-from spn.lang.laws import Resolver
+from spn.lang.given import Setting, names
+from spn.lang.laws import Fitted, Resolver
 from spn.lang.parameters import Declared, Given
 from spn.lang.parse import parse as parse_text
 from spn.model import Model
@@ -21,17 +24,19 @@ from spn.source import Source
 
 MAX_FILE = 32 * 2**20  # bytes
 
-__all__ = ["Declared", "Given", "load", "load_parameters", "parse"]
+__all__ = ["Declared", "Given", "Setting", "load", "load_parameters", "parse", "settable"]
 
 
-def load(path: str | os.PathLike[str], /, *, params: Mapping[str, Given] | None = None, **more: Given) -> Model:
+def load(path: str | os.PathLike[str], /, *, params: Mapping[str, Setting] | None = None, **more: Setting) -> Model:
     """The model in a file, with parameter values as given: ``load("ps.spn", workers=8, nic="25 Gbit/s")``.
 
-    Numbers are in base units (seconds, bytes), texts are read as in a model. ``params`` takes the same as a mapping, for parameters
-    whose names are no Python names. Files that laws read (``fit``, ``empirical``) are looked for beside the model.
+    Numbers are in base units (seconds, bytes), texts are read as in a model. A ``dist`` takes a law, as text or as a
+    :class:`spn.dist.law.Law`: ``step="exp(mean = 3 ms)"``. ``params`` takes the same as a mapping, for names that are no Python names.
+    Files that laws read (``fit``, ``empirical``) are looked for beside the model, then in the current folder. A path that does not exist is
+    looked for among the models that come with the package.
     DataError where the file cannot be read, ModelError with all that is wrong where it is no model.
     """
-    file = Path(path)
+    file = find(path)
     return _model(parse_text(_read(file)), file.stem, file.parent, {**(params or {}), **more})
 
 
@@ -41,19 +46,24 @@ def parse(
     *,
     name: str = "<text>",
     base: str | os.PathLike[str] | None = None,
-    params: Mapping[str, Given] | None = None,
-    **more: Given,
+    params: Mapping[str, Setting] | None = None,
+    **more: Setting,
 ) -> Model:
     """The model in a text; ``name`` is what messages show, ``base`` the folder of the files it reads (default: the current one)."""
     return _model(parse_text(_source(name, text)), _title(name), Path(base or "."), {**(params or {}), **more})
 
 
+def settable(path: str | os.PathLike[str], /) -> tuple[str, ...]:
+    """The names that :func:`load` takes values for: the parameters and the laws (``dist``) of a file."""
+    return names(parse_text(_read(find(path))))
+
+
 def load_parameters(path: str | os.PathLike[str], /) -> tuple[Declared, ...]:
     """The parameters that a file declares: name, kind, default and range. Only parameters are checked and computed."""
-    return declarations(parse_text(_read(Path(path))))
+    return declarations(parse_text(_read(find(path))))
 
 
-def _model(file: File, name: str, base: Path, given: Mapping[str, Given]) -> Model:
+def _model(file: File, name: str, base: Path, given: Mapping[str, Setting]) -> Model:
     return elaborate(file, name=name, given=given, resolver=Files(base))
 
 
@@ -62,6 +72,16 @@ def _title(name: str) -> str:
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------------------
+
+
+def find(path: str | os.PathLike[str]) -> Path:
+    """The path itself if it exists, else the shipped model of that name (``models/sgd/ring.spn``, ``sgd/ring.spn``) if there is one."""
+    given = Path(path)
+    if given.exists() or given.is_absolute():
+        return given
+    parts = given.parts[1:] if given.parts[:1] == ("models",) else given.parts
+    shipped = resources.folder("models").joinpath(*parts)
+    return shipped if parts and ".." not in parts and shipped.is_file() else given
 
 
 def _read(path: Path) -> Source:
@@ -84,8 +104,6 @@ def _read(path: Path) -> Source:
 
 def _beside(path: Path) -> str:
     """The file in the same folder whose name is nearest."""
-    from spn.errors import nearest
-
     try:
         names = [p.name for p in path.parent.iterdir() if p.suffix == ".spn"]
     except OSError:
@@ -119,11 +137,21 @@ class Files(Resolver):
     def __init__(self, base: Path) -> None:
         self.base = base
 
-    def fit(self, file: str, options: dict[str, str]) -> tuple[Law, str]:
+    def _find(self, file: str) -> Path:
+        beside = self.base / file
+        return beside if beside.exists() or not Path(file).exists() else Path(file)
+
+    def fit(self, file: str, options: Mapping[str, str]) -> Fitted:
         from spn.fit import fit_file
 
-        found = fit_file(self.base / file, **options)
-        return found.law, str(found)
+        given: dict[str, Any] = dict(options)
+        found = fit_file(self._find(file), **given)
+        return Fitted(law=found.law, description=found.describe(), warnings=found.warnings)
 
-    def samples(self, file: str, options: dict[str, str]) -> tuple[Exact, ...]:
-        raise NotImplementedError
+    def samples(self, file: str, options: Mapping[str, str]) -> tuple[Exact, ...]:
+        from spn.fit import durations
+        from spn.trace import read
+
+        reading = {k: v for k, v in options.items() if k in ("column", "unit")}
+        seconds, _ = durations(read(self._find(file), **reading), options.get("name"), options.get("mark"))
+        return tuple(Fraction(round(float(v) * 10**9), 10**9) for v in seconds)

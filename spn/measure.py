@@ -116,10 +116,11 @@ Primitive = TimeAverage | FiringRate | RunningClocks | LinkRate
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """An atom in terms of primitives: factor * sum(numerators) / sum(denominators); no denominators means 1."""
+    """An atom in terms of primitives: factor * sum(numerators) / sum(denominators); ``denominators`` None means it is no ratio, while an
+    empty sum is 0 (the sojourn in a place that nothing flows into)."""
 
     numerators: tuple[Primitive, ...]
-    denominators: tuple[Primitive, ...] = ()
+    denominators: tuple[Primitive, ...] | None = None
     factor: float = 1.0
 
 
@@ -165,7 +166,7 @@ def primitives(body: Node, net: Net) -> tuple[Primitive, ...]:
     found: dict[Primitive, None] = {}
     for atom in atoms(body):
         r = ratio(atom, net)
-        found.update(dict.fromkeys(r.numerators + r.denominators))
+        found.update(dict.fromkeys(r.numerators + (r.denominators or ())))
     return tuple(found)
 
 
@@ -176,7 +177,7 @@ def value(body: Node, net: Net, known: Mapping[Primitive, float]) -> float:
         assert isinstance(atom, Atom)
         r = ratio(atom, net)
         top = r.factor * sum(known[p] for p in r.numerators)
-        if not r.denominators:
+        if r.denominators is None:
             return top
         bottom = sum(known[p] for p in r.denominators)
         if bottom:

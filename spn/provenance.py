@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -24,7 +25,7 @@ LIBRARIES = ("numpy", "scipy", "numba")
 def provenance(model: Model, options: Mapping[str, Any], seed: int | None = None) -> Provenance:
     """The provenance of an analysis of ``model`` under ``options``; ``seed`` of a simulation."""
     return Provenance(
-        version=_version("spn"),
+        version=str(getattr(sys.modules["spn"], "__version__", "unknown")),
         model=model.name or model.net.name,
         digest=digest(model),
         parameters={p.name: float(p.value) for p in model.parameters},

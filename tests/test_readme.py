@@ -5,9 +5,11 @@
   line for any number of lines.
 - ``python``: a script; it sees what the earlier blocks of its document defined.
 - ``spn``: a model, parsed and checked; ``spn fragment``: a piece of one, parsed only.
-- Other blocks (``text``, ``json`` …) are shown, not run; a block without a language is an error.
+- Other blocks (``text``, ``json``, none …) are shown, not run; one without a language that looks like commands is an error.
 
-A block right after ``<!-- not run: reason -->`` is left out; only commands that install or test the project may be.
+A block right after ``<!-- not run: reason -->`` is left out; only commands that install or test the project may be. One after
+``<!-- ci: name -->`` is run whole by .ci/run, in a fresh environment; here the part that makes the environment is left out, and
+all of it where it runs these tests.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ TIMEOUT = 600
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})\s*(?P<info>[^`]*?)\s*$")
 NOT_RUN = re.compile(r"<!--\s*not run:\s*(?P<reason>.*?)\s*-->\s*$")
+CI = re.compile(r"<!--\s*ci:\s*[\w ]+-->\s*$")
 MAY_REST = re.compile(r"\b(pip install|pytest|git clone)\b")
+LIKE_COMMANDS = re.compile(r"^\s*(\$|spn|pip|python3?|git) ", re.MULTILINE)
+SET_UP = re.compile(r"^python3 -m venv .*?pip install [^&\n]*&&\s*(\\\n)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Block:
     language: str
     text: str
     not_run: str | None = None
+    in_ci: bool = False
 
 
 def blocks(markdown: str) -> Iterator[Block]:
@@ -55,9 +61,10 @@ def blocks(markdown: str) -> Iterator[Block]:
         closing = re.compile(rf" *{opening['fence'][0]}{{{len(opening['fence'])},}}\s*$")
         body = list(takewhile(lambda line: not closing.match(line), lines[at:]))  # noqa: B023
         indent = len(opening["indent"])
-        marked = NOT_RUN.search(_line_above(lines, at - 1))
+        above = _line_above(lines, at - 1)
+        marked = NOT_RUN.search(above)
         text = "\n".join(line[min(indent, len(line) - len(line.lstrip())) :] for line in body) + "\n"
-        yield Block(at, opening["info"], text, marked["reason"] if marked else None)
+        yield Block(at, opening["info"], text, marked["reason"] if marked else None, CI.search(above) is not None)
         at += len(body) + 1
 
 
@@ -67,9 +74,9 @@ def _line_above(lines: Sequence[str], fence: int) -> str:
 
 
 def check_marks(found: Sequence[Block]) -> None:
-    """Blocks have a language, and only those may rest that install or test."""
+    """Commands have a language, and only those may rest that install or test."""
     for block in found:
-        assert block.language, f"line {block.line}: the block has no language"
+        assert block.language or not LIKE_COMMANDS.search(block.text), f"line {block.line}: the block has no language"
         if block.not_run is not None:
             assert block.not_run, f"line {block.line}: say why the block is not run"
             assert MAY_REST.search(block.text), f"line {block.line}: only commands that install or test the project may rest"
@@ -103,7 +110,7 @@ class Runner:
     def run(self, block: Block) -> None:
         match block.language:
             case "bash":
-                self._call(["bash", "-euo", "pipefail", "-c", block.text])
+                self._bash(block)
             case "console":
                 self._console(block.text)
             case "python":
@@ -118,6 +125,11 @@ class Runner:
                 from spn.source import Source
 
                 parse_only(Source("fragment", block.text))
+
+    def _bash(self, block: Block) -> None:
+        text = SET_UP.sub("", block.text) if block.in_ci else block.text
+        if not (block.in_ci and "pytest" in text):
+            self._call(["bash", "-euo", "pipefail", "-c", text])
 
     def _console(self, text: str) -> None:
         for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
@@ -250,11 +262,23 @@ def test_a_wrong_model_fails(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "markdown", ["```\nx\n```\n", "<!-- not run: lazy -->\n```bash\nspn solve x\n```\n", "<!-- not run: -->\n```bash\npytest\n```\n"]
+    "markdown",
+    ["```\nspn solve x\n```\n", "<!-- not run: lazy -->\n```bash\nspn solve x\n```\n", "<!-- not run: -->\n```bash\npytest\n```\n"],
 )
 def test_marks_that_are_not_allowed_fail(markdown: str) -> None:
     with pytest.raises(AssertionError):
         check_marks(list(blocks(markdown)))
+
+
+def test_of_a_block_of_ci_all_runs_but_the_set_up(tmp_path: Path) -> None:
+    set_up = "python3 -m venv .venv && . .venv/bin/activate && pip install --quiet . && \\\n"
+    main_job = f"<!-- ci: main job -->\n```bash\n{set_up}touch made \\\n  also\n```\n"
+    tests = f"<!-- ci: tests -->\n```bash\n{set_up}python -m pytest -n 2\n```\n"
+    runner = Runner(tmp_path)
+    for block in blocks(main_job + tests):
+        runner.run(block)
+    assert (tmp_path / "made").exists() and (tmp_path / "also").exists()
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_the_shim_runs_the_command_of_this_checkout(tmp_path: Path) -> None:

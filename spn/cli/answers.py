@@ -7,9 +7,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from spn.cli.calibration import parameters
 from spn.cli.codes import Code
-from spn.cli.inputs import model_file, settings
-from spn.cli.terminal import note, say, show
+from spn.cli.inputs import model_file
+from spn.cli.terminal import note, prose, say, show
 from spn.expr.dims import NUMBER, RATE
 from spn.expr.nodes import Tokens
 from spn.expr.text import name
@@ -26,7 +27,10 @@ def loaded(arguments: argparse.Namespace) -> Model:
     from spn.load import load
 
     path = model_file(arguments.file)
-    model = load(path, params=settings(arguments.parameter))
+    given, calibration = parameters(arguments, path)
+    model = load(path, params=given)
+    for line in calibration:
+        note(f"calibrated: {line}")
     if model.warnings:
         note(f"{path}: {count(len(model.warnings), 'warning')}; `spn check {path}` shows {'it' if len(model.warnings) == 1 else 'them'}")
     return model
@@ -71,9 +75,9 @@ def interrupted(result: Result) -> bool:
 
 
 def print_result(result: Result, model: Model) -> None:
-    say(headline(result))
+    prose(headline(result))
     if model.parameters:
-        say(parameters_text(model.parameters, model.unitless))
+        prose(parameters_text(model.parameters, model.unitless))
     say()
     show(measures_grid(result))
     classes = classes_grid(result)
@@ -82,5 +86,5 @@ def print_result(result: Result, model: Model) -> None:
         show(classes)
     say()
     for line in (*model.fits, *warnings_of(result)):
-        say(f"note: {line}")
-    say(figures(result))
+        prose(f"note: {line}")
+    prose(figures(result))

@@ -114,6 +114,7 @@ def _simulate(commands: Any) -> None:
     examples = "  spn simulate net.spn --seed 1 --precision 0.5%\n  spn simulate net.spn --horizon '10 min' --replications 20"
     p = _command(commands, "simulate", "Estimate a model's measures by simulation, with confidence intervals.", examples)
     _model(p)
+    _trace(p)
     _sampling(p)
     p.add_argument("--max-seconds", type=_typed(seconds), metavar="T", help="stop after this much computing time")
     _json(p)
@@ -137,13 +138,16 @@ def _fit(commands: Any) -> None:
     p.add_argument("--name", metavar="OP", help="the operation or column; without it those found are listed")
     p.add_argument("--family", default="auto", help="the family of laws (default: auto, the best by the criterion)")
     p.add_argument("--criterion", choices=("aicc", "bic"), default="aicc", help="how families are ranked (default: aicc)")
+    p.add_argument("--mark", metavar="OP", help="the operation that begins every training step, where the trace marks none")
+    p.add_argument("--column", metavar="COLUMN", help="of a CSV file: the column of durations")
+    p.add_argument("--unit", metavar="UNIT", help="of a CSV file: the unit of the durations")
     p.add_argument("--plot", metavar="OUT", help="write how the law follows the data, as SVG, PNG or PDF")
     _json(p)
 
 
 def _compare(commands: Any) -> None:
     examples = (
-        "  spn compare models/sgd/async_ps.spn models/sgd/sync_ps.spn models/sgd/ring.spn --over workers=1..16 -o scaling.svg\n"
+        "  spn compare models/sgd/async_ps.spn models/sgd/ring.spn --over workers=1..16 -o scaling.svg\n"
         "  spn compare a.spn b.spn --over 'bandwidth=1 Gbit/s,10 Gbit/s' --measure examples --csv"
     )
     p = _command(commands, "compare", "Compare one measure of several models over the values of a parameter.", examples)
@@ -151,6 +155,7 @@ def _compare(commands: Any) -> None:
     p.add_argument("--over", required=True, metavar="NAME=VALUES", help="the parameter and its values: workers=1..16 or workers=1,2,4,8")
     p.add_argument("--measure", default="steps", metavar="NAME", help="the measure to compare (default: steps)")
     _parameters(p)
+    _trace(p)
     p.add_argument("--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto)")
     p.add_argument("--seed", type=_whole(0), metavar="N", help="of the simulations (default: fresh, and reported)")
     p.add_argument(
@@ -169,6 +174,7 @@ def _test(commands: Any) -> None:
     _parameters(p)
     p.add_argument("--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto)")
     p.add_argument("--seed", type=_whole(0), default=1, metavar="N", help="of the simulations (default: 1)")
+    p.add_argument("-v", "--verbose", action="store_true", help="list every expectation, also of many files")
     _json(p)
 
 
@@ -181,6 +187,10 @@ def _parameters(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="set a parameter; may be given several times"
     )
+
+
+def _trace(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--trace", metavar="FILE", help="take the laws of computation and update, and the bytes sent, from a profiling trace")
 
 
 def _sampling(p: argparse.ArgumentParser) -> None:

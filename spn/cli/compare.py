@@ -8,36 +8,40 @@ import io
 from typing import Any
 
 from spn.cli.answers import print_json
+from spn.cli.calibration import parameters, print_calibration
 from spn.cli.codes import Code
-from spn.cli.inputs import model_file, settings, sweep
-from spn.cli.terminal import Progress, note, say, show, terminal_width
+from spn.cli.inputs import model_file, sweep
+from spn.cli.terminal import Progress, note, prose, say, show, terminal_width
 from spn.report.draw import chosen_format
 from spn.report.grid import width
+from spn.report.plot import FORMATS
 from spn.report.table import Comparison, comparison_grid, comparison_list, saturation_lines
 from spn.report.text import duration
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare the models, print the table, write the plot."""
-    from spn.report.plot import FORMATS, plot_comparison
-    from spn.sgd.compare import compare
-
     over = sweep(arguments.over)
     paths = [model_file(f) for f in arguments.files]
     if arguments.output:
         chosen_format(arguments.output, None, FORMATS)  # before the work, not after it
+    given, calibration = parameters(arguments)
+    from spn.sgd.compare import compare
+
     sampling = {"method": arguments.method, "seed": arguments.seed, "precision": arguments.precision, "confidence": arguments.confidence}
     with Progress() as progress:
         found = compare(
             paths,
             over,
             measure=arguments.measure,
-            parameters=settings(arguments.parameter),
+            parameters=given,
             progress=lambda done, total, what: progress.show(what, done / total),
             **sampling,
         )
-    _print(found, arguments)
+    _print(found, calibration, arguments)
     if arguments.output:
+        from spn.report.plot import plot_comparison
+
         plot_comparison(found, arguments.output)
         note(f"wrote {arguments.output}")
     if not found.complete:
@@ -45,12 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     return Code.OK if all(r.converged for r in found.rows) else Code.FAILED
 
 
-def _print(found: Any, arguments: argparse.Namespace) -> None:
+def _print(found: Any, calibration: tuple[str, ...], arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print_json(found.to_dict())
+        print_json({**found.to_dict(), "calibration": list(calibration)})
     elif arguments.csv:
         say(csv_text(found).rstrip("\n"))
     else:
+        print_calibration(calibration)
         _print_table(found)
 
 
@@ -63,7 +68,7 @@ def _print_table(found: Any) -> None:
     if not found.complete:
         say("note: interrupted; the rows are those that were done")
     for remark in found.notes:
-        say(f"note: {remark}")
+        prose(f"note: {remark}")
     simulated = any(r.half_width is not None for r in found.rows)
     say(f"{f'seed {found.seed}, ' if simulated else ''}{duration(found.seconds)}")
 

@@ -26,43 +26,58 @@ _SECONDS: Final[dict[str, Fraction | int]] = {
 MAX_POINTS: Final = 100_000
 
 
-def model_file(text: str) -> Path:
-    """The path of a file that exists, or a DataError with the nearest one that does."""
+def existing_file(text: str) -> Path:
+    """The path of a file that exists, or a DataError with the nearest one beside it that does."""
     path = Path(text)
     if path.is_file():
         return path
     if path.is_dir():
-        raise refuse(DataError, "E0902", f"{text} is a folder, not a file", help=_one_of(sorted(path.glob("*.spn"))))
-    near = nearest_file(path)
-    raise refuse(DataError, "E0901", f"there is no file {text}", help=f"did you mean {near}?" if near else "")
+        raise refuse(DataError, "E0902", f"{text} is a folder, not a file", help="name a file in it")
+    near = _nearest_of(path.name, _files(path.parent.glob("*")))
+    raise refuse(DataError, "E0901", f"there is no file {text}", help=f"did you mean {near}?" if near else _folder_hint(path))
 
 
-def _one_of(files: list[Path]) -> str:
-    return f"name a file in it, such as {files[0]}" if files else "name a file"
+def model_file(text: str) -> Path:
+    """The same for a model file; the nearest is also sought below its folder and among the shipped models."""
+    path = Path(text)
+    if path.is_file() or path.is_dir():
+        return existing_file(text)
+    near = nearest_model(path)
+    raise refuse(DataError, "E0901", f"there is no file {text}", help=f"did you mean {near}?" if near else _folder_hint(path))
 
 
-def nearest_file(path: Path) -> str | None:
-    """A file with a like name: beside the one asked for, below its folder or the working one, or among the shipped models."""
+def _folder_hint(path: Path) -> str:
+    return "" if path.parent.is_dir() else f"there is no folder {path.parent} either"
+
+
+def nearest_model(path: Path) -> str | None:
+    """A model with a like name: beside the one asked for, below its folder or the working one, or among the shipped models."""
     beside = path.parent if path.parent.is_dir() else Path()
-    places = [beside.glob("*"), beside.glob("*/*.spn"), _shipped()]
-    for candidates in places:
-        named = {c.name: c for c in sorted(candidates) if c.is_file()}
-        found = nearest(path.name, named) or nearest(path.with_suffix(".spn").name, named)
-        if found:
-            return _short(named[found])
-    return None
+    wanted = path.name if path.suffix else f"{path.name}.spn"
+    candidates = (_files(beside.glob("*.spn")), _files(beside.glob("*/*.spn")), _shipped())
+    return next((near for files in candidates if (near := _nearest_of(wanted, files))), None)
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    return sorted(p for p in paths if p.is_file())
+
+
+def _nearest_of(wanted: str, files: Iterable[Path]) -> str | None:
+    named = {f.name: f for f in files}
+    found = nearest(wanted, named)
+    return _short(named[found]) if found else None
 
 
 def _short(path: Path) -> str:
     relative = os.path.relpath(path)
-    return relative if len(relative) < len(str(path)) else str(path)
+    return str(path) if relative.startswith("..") else relative
 
 
-def _shipped() -> Iterable[Path]:
+def _shipped() -> list[Path]:
     from spn.resources import folder
 
     try:
-        return list(folder("models").rglob("*.spn"))
+        return _files(folder("models").rglob("*.spn"))
     except SpnError:
         return []
 

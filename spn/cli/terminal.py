@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import textwrap
 import time
 from dataclasses import dataclass, field
 from typing import Final, TextIO
@@ -27,6 +28,13 @@ def paint(text: str, look: str, stream: TextIO) -> str:
 
 def say(text: str = "") -> None:
     """A line of the answer."""
+    print(text)
+
+
+def prose(text: str) -> None:
+    """A sentence of the answer, broken between words at the edge of a terminal; one line where stdout is none."""
+    if sys.stdout.isatty():
+        text = textwrap.fill(text, max(40, terminal_width()), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     print(text)
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import ParamSpec
 
 from spn.expr.nodes import Atom, Binary, BinaryOp, Call, Conditional, Exact, Function, Node, Number, Tokens, Unary, UnaryOp
 
@@ -50,11 +51,11 @@ def arithmetic(node: Node, leaf: Callable[[Node], Exact]) -> Exact:
         case Binary(op=BinaryOp.OR, left=a, right=b):
             return Fraction(arithmetic(a, leaf) != 0 or arithmetic(b, leaf) != 0)
         case Binary(op=op, left=a, right=b):
-            return binary(op, arithmetic(a, leaf), arithmetic(b, leaf))
+            return _within_range(binary, op, arithmetic(a, leaf), arithmetic(b, leaf))
         case Conditional(test=c, then=a, otherwise=b):
             return arithmetic(a if arithmetic(c, leaf) != 0 else b, leaf)
         case Call(function=f, arguments=args):
-            return function(f, [arithmetic(a, leaf) for a in args])
+            return _within_range(function, f, [arithmetic(a, leaf) for a in args])
     raise TypeError(f"not an expression: {node!r}")
 
 
@@ -113,6 +114,17 @@ def function(f: Function, args: Sequence[Exact]) -> Exact:
             return math.log(args[0])
         case Function.EXP:
             return _overflow_is_infinite(math.exp, float(args[0]))
+
+
+P = ParamSpec("P")
+
+
+def _within_range(operation: Callable[P, Exact], *args: P.args, **kwargs: P.kwargs) -> Exact:
+    """An exact number beyond the range of floats meets a float: there is no value to give."""
+    try:
+        return operation(*args, **kwargs)
+    except OverflowError:
+        raise Undefined("a number beyond 1e308") from None
 
 
 def _divide(a: Exact, b: Exact) -> Exact:

@@ -24,6 +24,7 @@ from spn.expr.nodes import exact
 from spn.fit.density import log_density
 
 MAX_SHAPE = 1e12
+MOST_STAGES = 10_000  # of an Erlang law: beyond it the stages are no model of anything
 EM_CYCLES = 300
 FARTHEST_LEAP = 3.0  # of a log-rate in one extrapolation
 EM_TOLERANCE = 1e-10  # relative gain of the log-likelihood
@@ -47,6 +48,8 @@ def erlang(x: Floats) -> Erlang:
     """The better of the two whole shapes next to the gamma law's."""
     mean = float(x.mean())
     shape = _gamma_shape(_log_gap(x, mean))
+    if shape > MOST_STAGES:
+        raise Unfit(f"it would take {shape:.4g} stages")
     candidates = [Erlang(k=k, rate=k / mean) for k in {max(1, math.floor(shape)), math.ceil(shape)}]
     return max(candidates, key=lambda law: float(log_density(law, x).sum()))
 
@@ -106,7 +109,8 @@ DISCRETE: dict[str, Callable[[Floats], Law]] = {"det": deterministic, "empirical
 
 def _log_gap(x: Floats, mean: float) -> float:
     """ln(mean) - mean of ln, without cancellation where the durations are nearly equal."""
-    return -float(np.log1p((x - mean) / mean).mean())
+    y = x / mean
+    return -float(np.where(y > 0.5, np.log1p(np.maximum((x - mean) / mean, -0.5)), np.log(y)).mean())
 
 
 def _gamma_shape(gap: float) -> float:

@@ -16,7 +16,7 @@ from spn.trace.readers import read
 from spn.trace.records import Trace
 from spn.trace.steps import PHASES, steps, unknown_operation
 
-NANOSECOND = 1e-9
+RESOLUTION = 4e-9  # seconds: a record is whole nanoseconds, and a phase is cut at the rounded edges of several
 
 
 def fit_file(
@@ -53,14 +53,14 @@ def durations(trace: Trace, name: str | None = None, mark: str | None = None) ->
         name = trace.operations[0] if len(trace.operations) == 1 else "step"
     chosen = trace.select(name)
     if chosen.any():
-        return np.asarray(trace.duration_ns[chosen] * NANOSECOND), name
+        return np.asarray(trace.duration_ns[chosen] / 1e9), name
     if name not in PHASES:
         raise unknown_operation(trace, name)
     found = steps(trace, mark)
     values = found.phase(name)
     if not values.any():
         raise refuse(DataError, "E0804", f"no step of {trace.origin.path} holds any {name}", help=repr(found))
-    return np.asarray(values * NANOSECOND), f"{name} per step"
+    return np.asarray(values / 1e9), "step" if name == "step" else f"{name} per step"
 
 
 def _version(path: Path) -> tuple[int, int]:
@@ -86,7 +86,7 @@ def _cached(
 ) -> Fit:
     trace = _read(path, version, options)
     values, label = durations(trace, name, mark)
-    return fit(values, family, criterion, seed=seed, samples=samples, resolution=NANOSECOND, source=f"{label} in {path.name}")
+    return fit(values, family, criterion, seed=seed, samples=samples, resolution=RESOLUTION, source=f"{label} in {path.name}")
 
 
 @lru_cache(maxsize=4)

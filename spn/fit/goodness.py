@@ -19,12 +19,25 @@ LARGEST = 1000  # durations in one of them; beyond it the distance times sqrt(n)
 
 
 def distance(law: Law, durations: Floats) -> float:
-    """The largest difference between the distribution functions of the durations and of the law."""
+    """The largest difference between the distribution functions of the durations and of the law, on either side of every jump."""
     values, counts = np.unique(durations, return_counts=True)
+    if law.atoms() is not None:
+        return _distance_of_steps(law, durations)
     after = np.cumsum(counts) / len(durations)
     before = after - counts / len(durations)
     fitted = law.cdf(values)
     return float(max((after - fitted).max(), (fitted - before).max()))
+
+
+def _distance_of_steps(law: Law, durations: Floats) -> float:
+    """The same where both are step functions."""
+    jumps = np.unique(np.concatenate((durations, [float(value) for value, _ in law.atoms() or ()])))
+    ordered = np.sort(durations)
+
+    def gap(at: Floats) -> float:
+        return float(np.abs(np.searchsorted(ordered, at, side="right") / len(ordered) - law.cdf(at)).max())
+
+    return max(gap(jumps), gap(np.nextafter(jumps, -np.inf)))
 
 
 def p_value(law: Law, n: int, found: float, refit: Callable[[Floats], Law], rng: np.random.Generator, samples: int = SAMPLES) -> float:

@@ -29,8 +29,8 @@ class Fit:
     """A law fitted to durations in seconds.
 
     ``parameters``: those of ``law`` by name. ``n``, ``mean``, ``cv``: of the durations used. ``log_likelihood``, ``aicc``,
-    ``bic``: nan for a discrete law, which has no density. ``ks``: Kolmogorov-Smirnov distance. ``p_value``: by parametric bootstrap, since the parameters
-    were estimated from the same durations; None where there is none. ``alternatives``: every family tried, best first.
+    ``bic``: nan for a discrete law, which has no density. ``ks``: Kolmogorov-Smirnov distance. ``p_value``: by parametric bootstrap,
+    since the parameters were estimated from the same durations; None where there is none. ``alternatives``: every family tried, best first.
     ``reason``: why this one. ``warnings``: what to know before trusting it. ``source``: file and operation.
     """
 

@@ -8,6 +8,9 @@ from dataclasses import fields
 
 import numpy as np
 
+from spn.dist.erlang import Erlang
+from spn.dist.exponential import Exponential
+from spn.dist.hyperexponential import HyperExponential
 from spn.dist.law import Floats, Law
 from spn.errors import DataError, nearest, refuse
 from spn.fit.density import log_density
@@ -20,9 +23,13 @@ CRITERIA = ("aicc", "bic")
 LEAST = 5  # durations for a choice of family
 FEW = 30
 EQUAL = 1e-9  # relative range within which durations count as one constant
-FAR, IMPROBABLE = 0.1, 0.01  # KS distance and p-value at which no family will do
+FAR, IMPROBABLE = 0.2, 0.01  # KS distance and p-value at which no family will do
+STEADY = 0.01  # cv below which the shape of a law hardly matters
+AS_GOOD = 2.0  # difference of a criterion that tells nothing (Burnham and Anderson 2002, section 2.6)
+MANY_PHASES = 20
 CORRELATED = 0.1
-OUTLYING = 8.0  # robust deviations of the logarithm
+OUTLYING = 8.0  # robust deviations of the logarithm, upwards
+RARE = 0.05  # share up to which such durations are outliers and not a second mode
 
 
 def fit(
@@ -39,8 +46,9 @@ def fit(
 
     ``family``: auto, or one of exp, erlang, gamma, lognormal, weibull, hyperexp (two branches) by maximum likelihood, det (the
     mean), empirical (the durations themselves). ``auto`` takes det where all durations are equal (within 1e-9 of the mean or
-    ``resolution`` seconds); else the family with the lowest ``criterion`` (aicc, Akaike's corrected for small samples, or bic);
-    and where even that one is far off (KS distance above 0.1 with p below 0.01) the empirical law, with a warning. A constant
+    ``resolution`` seconds); else the family with the lowest ``criterion`` (aicc, Akaike's corrected for small samples, or bic), though
+    among those less than 2 above it, which are as good, one of at most 20 exponential phases, since exact solvers can take that;
+    and where even that one is far off (KS distance above 0.2 with p below 0.01, cv above 1 %) the empirical law, with a warning. A constant
     and an empirical law have no density, so the criteria cannot weigh them against the others.
 
     ``samples`` of the parametric bootstrap give the p-value (0: none), drawn with ``seed``. Zeros are left out with a warning.
@@ -48,8 +56,8 @@ def fit(
     """
     kind, criterion = _family(family), _criterion(criterion)
     x, warnings = _clean(durations)
-    warnings += _remarks(x)
-    if kind in DISCRETE or (kind == "auto" and np.ptp(x) <= max(resolution, EQUAL * x.mean())):
+    warnings += _remarks(x, resolution)
+    if kind in DISCRETE or (kind == "auto" and _equal(x, resolution)):
         return _discrete(
             x, kind if kind != "auto" else "det", "as asked" if kind != "auto" else "all durations are equal", warnings, source
         )
@@ -63,9 +71,13 @@ def fit(
             DataError, "E0810", f"{len(x)} durations are too few to choose a family", help=f"record at least {LEAST}, better {FEW}"
         )
     tried = sorted((_estimated(name, x) for name in ESTIMATORS), key=lambda a: getattr(a, criterion))
-    reason = _reason(tried, criterion)
-    result = _finished(x, tried[0], criterion, reason, tuple(tried), warnings, source, seed, samples)
+    chosen, reason = _choice(tried, criterion)
+    result = _finished(x, chosen, criterion, reason, tuple(tried), warnings, source, seed, samples)
     return result if not _hopeless(result) else _fallback(x, result)
+
+
+def _equal(x: Floats, resolution: float) -> bool:
+    return bool(np.ptp(x) <= max(resolution, EQUAL * x.mean()))
 
 
 def _family(name: str) -> str:
@@ -99,17 +111,20 @@ def _clean(durations: Sequence[float] | Floats) -> tuple[Floats, list[str]]:
     return kept, [f"{zeros} of {len(x)} durations are 0 and were left out; mix(p: det(0), …) can model them"] if zeros else []
 
 
-def _remarks(x: Floats) -> list[str]:
+def _remarks(x: Floats, resolution: float) -> list[str]:
     remarks = []
     if len(x) < FEW:
         remarks.append(f"only {len(x)} durations: parameters and family are uncertain")
-    if len(x) >= 10 and np.ptp(x) > EQUAL * x.mean():
+    if len(x) >= 10 and not _equal(x, resolution):
         remarks += _correlation(x) + _outliers(x)
     return remarks
 
 
 def _correlation(x: Floats) -> list[str]:
-    ranks = np.argsort(np.argsort(x, kind="stable"), kind="stable")
+    _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[index]  # ties share their mean rank
+    if np.ptp(ranks[1:]) == 0 or np.ptp(ranks[:-1]) == 0:
+        return []
     lag = float(np.corrcoef(ranks[:-1], ranks[1:])[0, 1])
     if not abs(lag) > max(CORRELATED, 3.3 / math.sqrt(len(x))):
         return []
@@ -120,12 +135,11 @@ def _outliers(x: Floats) -> list[str]:
     log = np.log(x)
     centre = float(np.median(log))
     width = 1.4826 * float(np.median(np.abs(log - centre)))
-    out = np.flatnonzero(np.abs(log - centre) > OUTLYING * width) if width > 0 else np.array([], dtype=int)
-    if len(out) == 0:
+    out = np.flatnonzero(log - centre > OUTLYING * width) if width > 0 else np.array([], dtype=int)
+    if not 0 < len(out) <= RARE * len(x):
         return []
     first = ", the first of all among them: a warm-up?" if out[0] == 0 else ""
-    extreme = x[out[np.argmax(np.abs(log[out] - centre))]]
-    return [f"{len(out)} outliers, the farthest {extreme:.6g} s against a median of {math.exp(centre):.6g} s{first}"]
+    return [f"{len(out)} outliers, up to {x.max():.6g} s against a median of {math.exp(centre):.6g} s{first}"]
 
 
 def _estimated(name: str, x: Floats) -> Alternative:
@@ -193,16 +207,35 @@ def _verdict(ks: float, p: float | None) -> list[str]:
     return [f"the durations differ {size} from this law (KS distance {ks:.3f}, p {p:.3f})"]
 
 
-def _reason(tried: Sequence[Alternative], criterion: str) -> str:
+def _choice(tried: Sequence[Alternative], criterion: str) -> tuple[Alternative, str]:
+    """The best family, or one as good as the best that exact solvers can take: that of the fewest phases."""
+    best, name = tried[0], criterion.upper().replace("AICC", "AICc")
+    equals = [a for a in tried if a.law is not None and getattr(a, criterion) - getattr(best, criterion) < AS_GOOD]
+    solvable = [(n, a) for a in equals if (n := _phases(a)) <= MANY_PHASES]
+    phases, chosen = min(solvable, key=lambda pair: pair[0], default=(0, best))
+    if chosen is not best:
+        gap = getattr(chosen, criterion) - getattr(best, criterion)
+        return chosen, f"{name} only {gap:.2f} above that of {best.family}, and exact solvers can take it ({phases} phases)"
     second = next((a for a in tried[1:] if a.law is not None), None)
     if second is None:
-        return "the only family that can be fitted"
-    gap = getattr(second, criterion) - getattr(tried[0], criterion)
-    return f"lowest {criterion.upper().replace('AICC', 'AICc')}, {gap:.2f} below {second.family}"
+        return best, "the only family that can be fitted"
+    return best, f"lowest {name}, {getattr(second, criterion) - getattr(best, criterion):.2f} below {second.family}"
+
+
+def _phases(alternative: Alternative) -> int:
+    """Phases of the law, or more than :data:`MANY_PHASES` where it has none."""
+    match alternative.law:
+        case Exponential():
+            return 1
+        case Erlang(k=k):
+            return k
+        case HyperExponential(rates=rates):
+            return len(rates)
+    return MANY_PHASES + 1
 
 
 def _hopeless(result: Fit) -> bool:
-    return result.ks > FAR and result.p_value is not None and result.p_value < IMPROBABLE
+    return result.ks > FAR and result.cv > STEADY and result.p_value is not None and result.p_value < IMPROBABLE
 
 
 def _fallback(x: Floats, rejected: Fit) -> Fit:
@@ -227,7 +260,7 @@ def _discrete(x: Floats, name: str, reason: str, warnings: list[str], source: st
         log_likelihood=math.nan,
         aicc=math.nan,
         bic=math.nan,
-        ks=distance(law, x) if name == "empirical" else _step_distance(law, x),
+        ks=0.0 if name == "det" and cv <= EQUAL else distance(law, x),
         p_value=None,
         criterion="",
         reason=reason,
@@ -235,12 +268,6 @@ def _discrete(x: Floats, name: str, reason: str, warnings: list[str], source: st
         warnings=tuple(warnings),
         source=source,
     )
-
-
-def _step_distance(law: Law, x: Floats) -> float:
-    """KS distance to a constant, whose distribution function jumps: the larger share on either side of it."""
-    value = law.mean()
-    return 0.0 if np.ptp(x) <= EQUAL * value else float(max((x < value).mean(), (x > value).mean()))
 
 
 def _parameters(law: Law) -> dict[str, object]:

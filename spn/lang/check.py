@@ -16,7 +16,7 @@ from spn.lang.infer import CONDITION, Context, Inference, Type, as_number, spell
 from spn.lang.laws import check_law
 from spn.lang.scope import Kind
 from spn.lang.units import UNITS, Unit, unit_of
-from spn.lang.words import TIMED_ONLY, TRANSFER_ONLY, quoted
+from spn.lang.words import TRANSFER_ONLY, quoted
 from spn.net.model import Memory
 
 KINDS = {
@@ -189,10 +189,7 @@ class Checker(Inference):
             if clause.word in seen:
                 self.report.error("E0207", f"`{clause.word}` stands twice", clause.span)
             seen.add(clause.word)
-            if clause.word in TIMED_ONLY | TRANSFER_ONLY and t.law is None:
-                message = f"an immediate transition takes no time, so it has no `{clause.word}`"
-                self.report.error("E0207", message, clause.span, help="make it `timed`, with a law after `~`")
-            elif clause.word in TRANSFER_ONLY and not t.over:
+            if clause.word in TRANSFER_ONLY and not t.over:
                 self.report.error("E0207", f"`{clause.word}` belongs to a transfer", clause.span, help="~ size over link")
             else:
                 self._clause(t, clause)

@@ -17,10 +17,11 @@ from spn.expr.dims import NUMBER
 from spn.expr.nodes import ONE, Binary, BinaryOp, Exact, Node, Number
 from spn.lang import ast, parameters
 from spn.lang.check import Checker, kind_of, shown_unit
+from spn.lang.given import Setting, Settings, apply
 from spn.lang.infer import Type
 from spn.lang.laws import Laws, Resolver
 from spn.lang.lower import Missing, Values, constant, folded
-from spn.lang.parameters import Declared, Given
+from spn.lang.parameters import Declared
 from spn.lang.scope import Kind, Report, Scope, declare
 from spn.lang.words import TRANSFER_ONLY, quoted
 from spn.measure import Expectation, Measure, Sojourn, Utilisation, atoms
@@ -34,10 +35,11 @@ MAX_NODES = 10_000  # of a measure, with the measures it uses written out
 MAX_DEPTH = 150
 
 
-def elaborate(file: ast.File, *, name: str, given: Mapping[str, Given], resolver: Resolver) -> Model:
-    """The model that a file means with these parameter values; one ModelError holds all that is wrong."""
-    work = _Elaboration(file, given, resolver)
-    for statement in file.statements:
+def elaborate(file: ast.File, *, name: str, given: Mapping[str, Setting], resolver: Resolver) -> Model:
+    """The model that a file means with these values of parameters and laws; one ModelError holds all that is wrong."""
+    settings = apply(file, given)
+    work = _Elaboration(settings, resolver)
+    for statement in settings.file.statements:
         if work.checker.statement(statement):
             work.statement(statement)
     return work.model(name)
@@ -57,7 +59,8 @@ def declarations(file: ast.File) -> tuple[Declared, ...]:
             found.append(d)
             if d.default is not None:
                 values.numbers[d.name] = d.default
-    errors = [e for e in report.errors if e.span is None or any(p.span and p.span.start <= e.span.start < p.span.end for p in found)]
+    own = [s.span for s in file.statements if isinstance(s, ast.Param)]
+    errors = [e for e in report.errors if e.span is None or any(p.start <= e.span.start < p.end for p in own)]
     if errors:
         raise ModelError(*errors)
     return tuple(found)
@@ -66,10 +69,9 @@ def declarations(file: ast.File) -> tuple[Declared, ...]:
 class _Elaboration:
     """The state of one run: what was computed so far, in base units."""
 
-    def __init__(self, file: ast.File, given: Mapping[str, Given], resolver: Resolver) -> None:
-        self.file, self.given, self.report = file, given, Report()
-        parameters.unknown(given, file, self.report)
-        self.scope: Scope = declare(file, self.report)
+    def __init__(self, settings: Settings, resolver: Resolver) -> None:
+        self.file, self.given, self.given_laws, self.report = settings.file, settings.numbers, settings.laws, Report()
+        self.scope: Scope = declare(self.file, self.report)
         self.checker = Checker(self.scope, self.report)
         self.values = Values()
         self.laws = Laws(self.values, self.report, resolver)
@@ -89,7 +91,7 @@ class _Elaboration:
                     self.param(statement)
                 case ast.Dist(name=name, law=law):
                     self.laws.sizes[name.text] = self.laws.size(law)
-                    self.laws.known[name.text] = self.laws.build(law, quoted(name.text))
+                    self.laws.known[name.text] = self.given_laws.get(name.text) or self.laws.build(law, quoted(name.text))
                 case ast.Link():
                     self.link(statement)
                 case ast.Places(items=items, doc=doc):
@@ -114,12 +116,22 @@ class _Elaboration:
     def expression(self, node: ast.Expr, what: str) -> Node:
         return folded(node, self.values, self.report, what)
 
-    def whole(self, node: ast.Expr, what: str) -> int:
+    def positive(self, node: ast.Expr, what: str, *, zero: bool = False) -> Exact:
+        value = self.number(node, what)
+        if value < 0 or (value == 0 and not zero):
+            self.report.error("E0404", f"{what} is {float(value):g}; it must {'not be negative' if zero else 'be positive'}", node.span)
+            raise Missing
+        return value
+
+    def whole(self, node: ast.Expr, what: str, *, least: int | None = None) -> int:
         value = self.number(node, what)
         whole = value == math.floor(value)
         if not whole or not -MAX_TOKENS <= value <= MAX_TOKENS:
             problem = "is out of range" if whole else "is not a whole number"
             self.report.error("E0402", f"{what} {problem}: {float(value):g}", node.span)
+            raise Missing
+        if least is not None and value < least:
+            self.report.error("E0402", f"{what} is {int(value)}; it must be at least {least}", node.span)
             raise Missing
         return int(value)
 
@@ -134,16 +146,13 @@ class _Elaboration:
 
     def link(self, statement: ast.Link) -> None:
         name = statement.name.text
-        capacity = self.number(statement.arguments[0].value, f"the capacity of link {quoted(name)}")
+        capacity = self.positive(statement.arguments[0].value, f"the capacity of link {quoted(name)}")
         self.links.append(Link(name=name, capacity=capacity, doc=statement.doc, span=statement.span))
 
     def place(self, place: ast.Place, doc: str) -> None:
         name = quoted(place.name.text)
-        initial = self.whole(place.initial, f"the initial marking of {name}") if place.initial is not None else 0
-        capacity = self.whole(place.capacity, f"the capacity of {name}") if place.capacity is not None else None
-        if capacity is not None and place.capacity is not None and capacity < 1:
-            self.report.error("E0402", f"the capacity of {name} is {capacity}; it must be at least 1", place.capacity.span)
-            raise Missing
+        initial = self.whole(place.initial, f"the initial marking of {name}", least=0) if place.initial is not None else 0
+        capacity = self.whole(place.capacity, f"the capacity of {name}", least=1) if place.capacity is not None else None
         self.places.append(Place(name=place.name.text, initial=initial, capacity=capacity, doc=doc, span=place.span))
 
     def measure(self, m: ast.Measure) -> None:
@@ -263,13 +272,13 @@ class _Elaboration:
         return self.expression(_value(clauses[word]), f"`{word}` of {quoted(t.name.text)}") if word in clauses else ONE
 
     def priority(self, t: ast.Transition, clauses: Clauses) -> int:
-        return self.whole(_value(clauses["priority"]), f"the priority of {quoted(t.name.text)}") if "priority" in clauses else 1
+        return self.whole(_value(clauses["priority"]), f"the priority of {quoted(t.name.text)}", least=1) if "priority" in clauses else 1
 
     def servers(self, t: ast.Transition, clauses: Clauses) -> Servers:
         clause = clauses.get("servers")
         if clause is None:
             return INFINITE if t.over else 1
-        return INFINITE if clause.value is None else self.whole(clause.value, f"the number of servers of {quoted(t.name.text)}")
+        return INFINITE if clause.value is None else self.whole(clause.value, f"the number of servers of {quoted(t.name.text)}", least=1)
 
     def transfer(self, t: ast.Transition, clauses: Clauses) -> Transfer:
         spans = [name.span for name in t.over] + [clauses[w].span for w in TRANSFER_ONLY if w in clauses]
@@ -277,8 +286,8 @@ class _Elaboration:
         return Transfer(
             links=tuple(link.text for link in t.over),
             share=self.factor(t, clauses, "share"),
-            cap=self.number(_value(clauses["cap"]), f"the cap of {name}") if "cap" in clauses else None,
-            latency=self.number(_value(clauses["latency"]), f"the latency of {name}") if "latency" in clauses else Fraction(0),
+            cap=self.positive(_value(clauses["cap"]), f"the cap of {name}") if "cap" in clauses else None,
+            latency=self.positive(_value(clauses["latency"]), f"the latency of {name}", zero=True) if "latency" in clauses else Fraction(0),
             span=Span(t.span.source, min(s.start for s in spans), max(s.end for s in spans)),
         )
 

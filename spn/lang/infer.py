@@ -126,9 +126,10 @@ class Inference:
     def _unit(self, word: ast.Name, span: Span, *, after_number: bool = False) -> Type | None:
         unit = None if word.in_quotes else UNITS.get(word.text)
         if unit is None:
-            near = nearest(ALIASES.get(word.text, word.text), [*UNITS, *ALIASES.values()])
-            near = ALIASES.get(word.text, near)
+            near = ALIASES.get(word.text) or nearest(word.text, UNITS)
             help = f"did you mean {near}?" if near else "between a number and a name stands an operator, or a comma"
+            if after_number and (word.text in self.scope.values or word.text in self.scope.places):
+                help = "between a number and a name stands an operator, as in 2 * n, or a comma"
             self.report.error("E0302", f"{quoted(word.text)} is not a unit", word.span, help=help)
             return None
         if self.scope.unitless and word.text != "%":
@@ -152,9 +153,9 @@ class Inference:
         return self.types.get(name.text)
 
     def _marking(self, node: ast.Marking, where: Context) -> Type | None:
-        known = self.scope.use(Kind.PLACE, node.place, self.report)
         if where.markings:
-            return Type() if known else None
+            return Type() if self.scope.use(Kind.PLACE, node.place, self.report) else None
+        self.scope.used.add((Kind.PLACE, node.place.text))
         help = f"a measure is a number: E({node.span.text}) is the mean" if where.measures else where.hint
         self.report.error("E0206", f"{where.what} cannot depend on the marking", node.span, help=help)
         return None
@@ -222,7 +223,7 @@ class Inference:
             self._unknown_function(node, where)
             return None
         if any(a.name or a.weight or a.given for a in node.arguments):
-            what = "the law exp(rate = …) stands after `~` or in `dist`" if name == "exp" else ""
+            what = "the law exp(rate = …) stands after `~` and in `dist`; scale(law, factor) multiplies it" if name == "exp" else ""
             self.report.error("E0207", f"{name}(…) takes plain values here", node.span, help=what)
             return None
         found = [self.infer(a.value, where) for a in node.arguments]
@@ -252,7 +253,7 @@ class Inference:
     def _unknown_function(self, node: ast.Call, where: Context) -> None:
         name = node.function.text
         if name in FAMILIES or name in COMBINATORS:
-            help = "laws stand after `~` and in `dist`"
+            help = "laws stand after `~` and in `dist`; scale(law, factor) multiplies one"
             self.report.error("E0204", f"{name}(…) is a law, but {where.what} is a value", node.span, help=help)
             return
         near = nearest(name, [*FUNCTIONS, *MEASURES])

@@ -6,9 +6,8 @@ made of other laws (mix, shift, scale) and those read from files (fit, empirical
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Protocol, TypeVar
 
 from spn.dist.families import FAMILIES, Exponential, Mixture, Scaled, Shifted
@@ -31,17 +30,29 @@ MAX_PARTS = 10_000  # of a mixture, the mixtures inside it written out
 MAX_NESTING = 40  # of laws made of laws
 
 NO_MARKINGS = "a law holds numbers; what depends on the marking is exp(rate = …), `speed` or `scaled`"
-FILE_OPTIONS = {"fit": ("name", "family", "criterion"), "empirical": ("column", "unit")}
+FILE_OPTIONS = {
+    "fit": ("name", "family", "criterion", "mark", "column", "unit"),
+    "empirical": ("name", "mark", "column", "unit"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """A law fitted to a file, a line that describes the fit, and what to know before trusting it."""
+
+    law: Law
+    description: str
+    warnings: tuple[str, ...] = ()
 
 
 class Resolver(Protocol):
-    """What reads files for laws. Paths are as written in the model; errors are SpnErrors."""
+    """What reads files for laws. Paths and options are as written in the model; errors are SpnErrors."""
 
-    def fit(self, file: str, options: dict[str, str]) -> tuple[Law, str]:
-        """The law fitted to durations in a file, in seconds, and a line that describes the fit."""
+    def fit(self, file: str, options: Mapping[str, str]) -> Fitted:
+        """A law fitted to durations in a file, in seconds."""
 
-    def samples(self, file: str, options: dict[str, str]) -> tuple[Exact, ...]:
-        """The numbers in a file, as written there."""
+    def samples(self, file: str, options: Mapping[str, str]) -> tuple[Exact, ...]:
+        """The durations in a file, in seconds."""
 
 
 # --- before values --------------------------------------------------------------------------------------------------------------
@@ -71,13 +82,16 @@ def check_law(inference: Inference, node: ast.Expr, due: Dimension | None, where
         return _from_file(inference, node, due, where)
     family = FAMILIES.get(name)
     if family is None:
-        near = nearest(name, LAWS)
+        near = _OTHER_NAMES.get(name.casefold()) or nearest(name, LAWS)
         known = f"laws are {', '.join(LAWS)}"
         inference.report.error(
             "E0201", f"there is no law {quoted(name)}", node.function.span, help=f"did you mean {near}?" if near else known
         )
         return None
     return _family(inference, node, family, due, where, rates)
+
+
+_OTHER_NAMES = {f.law.__name__.casefold(): f.name for f in FAMILIES.values()} | {"constant": "det", "const": "det", "gaussian": "normal"}
 
 
 def _named_law(inference: Inference, name: ast.Name, due: Dimension | None, where: Context) -> Dimension | None:
@@ -103,7 +117,9 @@ def _bare(inference: Inference, node: ast.Expr, due: Dimension | None, where: Co
     before = len(inference.report.errors)
     inference.infer(node, Context(where.what, markings=True))
     if len(inference.report.errors) == before:
-        inference.report.error("E0210", f"{where.what}: a law is due", node.span, help=f"a constant is det({node.span.text})")
+        bare = isinstance(node, ast.Number) and due is not None and not inference.scope.unitless
+        text = proposed(due, node.span.text) if bare and due is not None else node.span.text
+        inference.report.error("E0210", f"{where.what}: a law is due", node.span, help=f"a constant is det({text})")
     return None
 
 
@@ -142,23 +158,9 @@ def _from_file(inference: Inference, node: ast.Call, due: Dimension | None, wher
             near = nearest(a.name.text, options) if a.name else None
             help = f"did you mean {near} = …?" if near else f"options are {', '.join(options)}"
             report.error("E0207", f"{name}(…) does not take this", a.span, help=help)
-        elif a.name.text != "unit" and not isinstance(a.value, ast.Text | ast.Name):
+        elif not isinstance(a.value, ast.Text | ast.Name):
             report.error("E0207", f"{a.name.text} is a word or a text in double quotes", a.value.span)
-    work: Dimension | None = inference.dimension(TIME)
-    if name == "empirical":
-        work = _file_unit(inference, node)
-    return _agreed(inference, work, due, node, where)
-
-
-def _file_unit(inference: Inference, node: ast.Call) -> Dimension | None:
-    unit = next((a for a in node.arguments if a.name and a.name.text == "unit"), None)
-    if unit is not None:
-        found = inference.infer(unit.value, Context("the unit of a file"))
-        return found.dimension if found else None
-    if not inference.scope.unitless:
-        help = "say in which unit the numbers are: unit = ms"
-        inference.report.error("E0301", "the unit of the numbers in the file is missing", node.span, help=help)
-    return NUMBER
+    return _agreed(inference, inference.dimension(TIME), due, node, where)
 
 
 def _family(inference: Inference, node: ast.Call, family: Family, due: Dimension | None, where: Context, rates: bool) -> Dimension | None:
@@ -207,10 +209,20 @@ def _no_form(family: Family, node: ast.Call, positional: Sequence[ast.Argument],
             report.error("E0207", f"{family.name}(…) has no parameter {quoted(name)}", a.name.span if a.name else a.span, help=help)
             return
     if positional and not any(p.positional for form in family.forms for p in form.parameters):
-        ways = " or ".join(f"{family.name}({form.parameters[0].name} = {positional[0].span.text})" for form in family.forms)
+        ways = " or ".join(f"{family.name}({form.parameters[0].name} = {_example(positional[0].value, form)})" for form in family.forms)
         report.error("E0211", f"the parameters of {family.name}(…) are always named", positional[0].span, help=f"write {ways}")
         return
-    report.error("E0207", f"{family.name}(…) does not take these parameters together", node.span, help=f"it takes {family.signatures()}")
+    one = family.forms[0] if len(family.forms) == 1 else None
+    missing = [p.name for p in one.parameters if p.required and p.name not in named][len(positional) :] if one else []
+    what = f"also needs {', '.join(missing)}" if missing else "does not take just these parameters"
+    report.error("E0207", f"{family.name}(…) {what}", node.span, help=f"it takes {family.signatures()}")
+
+
+def _example(node: ast.Expr, form: Form) -> str:
+    """The text of an argument as the first parameter of a form would have it: a bare number with the unit, if one is due."""
+    if isinstance(node, ast.Number) and form.parameters[0].role in (Role.WORK, Role.RATE):
+        return proposed(TIME if form.parameters[0].role is Role.WORK else NUMBER / TIME, node.span.text)
+    return "…" if isinstance(node, ast.Quantity) and form.parameters[0].role is Role.RATE else node.span.text
 
 
 def _elements(node: ast.Expr, parameter: Parameter, report: Report) -> Sequence[ast.Expr]:
@@ -364,16 +376,15 @@ class Laws:
 
     def _fitted(self, node: ast.Call) -> Law:
         file, options = _file_arguments(node)
-        law, described = self._read(node, lambda: self.resolver.fit(file, options))
-        self.fits.append(described)
-        return law
+        found = self._read(node, lambda: self.resolver.fit(file, options))
+        self.fits.append(found.description)
+        self.warnings += [Diagnostic(code="W0402", message=w, span=node.span, severity=Severity.WARNING) for w in found.warnings]
+        return found.law
 
     def _sampled(self, node: ast.Call) -> Law:
         file, options = _file_arguments(node)
-        unit = next((a.value for a in node.arguments if a.name and a.name.text == "unit"), None)
-        factor = self._number(unit, "the unit") if unit is not None else Fraction(1)
         numbers = self._read(node, lambda: self.resolver.samples(file, options))
-        return self._checked(node, lambda: FAMILIES["empirical"].build({"values": tuple(v * factor for v in numbers)}))
+        return self._checked(node, lambda: FAMILIES["empirical"].build({"values": numbers}))
 
     def _read(self, node: ast.Call, read: Callable[[], T]) -> T:
         try:

@@ -13,7 +13,7 @@ from itertools import islice
 from spn.dist.families import FAMILIES
 from spn.errors import Diagnostic, nearest
 from spn.lang.scan import Tok, begins_statement, depth_after, next_statement, tokens
-from spn.lang.words import AFTER_ARCS, COMBINATORS, LATER, RESERVED, STATEMENTS
+from spn.lang.words import AFTER_ARCS, COMBINATORS, LATER, RESERVED, STATEMENTS, TIMED_ONLY, TRANSFER_ONLY
 from spn.source import Source, Span
 
 DECLARE_ONE = frozenset({"param", "dist", "link", "place", "timed", "immediate", "measure"})
@@ -219,17 +219,21 @@ def _odd_name(m: Mistake) -> Diagnostic | None:
     if m.found.kind == "number" and _wants_name(m) and m.keyword in DECLARE_ONE:
         text = _run(m, m.found.start)
         return m.error("E0107", f"`{text}` is no name: a name begins with a letter", f"write it in backquotes: `{text}`")
-    declared = len(m.before) >= 2 and (m.before[-2].text in DECLARE_ONE or (m.keyword == "place" and m.before[-2].text == ","))
-    if not declared or m.last.kind != "word" or m.found.first:
+    if not _just_declared(m) or m.found.first or not (m.found.kind == "number" or m.found.text in tuple("-.+/\\@$&'!?*")):
         return None
-    if m.found.kind in ("number", "mark") and (m.found.text in "-.+/\\@$&'!?*" or m.found.kind == "number"):
-        text = _run(m, m.last.start)
-        if m.found.kind == "number":
-            text = f"{m.last.text} {m.found.text}" if m.found.start > m.last.end else text
-        extra = f"; initial tokens are written {m.last.text} = {m.found.text}" if m.keyword == "place" and m.found.kind == "number" else ""
-        span = Span(m.source, m.last.start, m.last.start + len(text))
-        return m.error("E0107", f"`{text}` is no name as it stands", f"write it in backquotes: `{text}`{extra}", span)
-    return None
+    text, tokens = _run(m, m.last.start), ""
+    if m.found.kind == "number":
+        text = f"{m.last.text} {m.found.text}"
+        tokens = f"; initial tokens are written {m.last.text} = {m.found.text}" if m.keyword == "place" else ""
+    span = Span(m.source, m.last.start, max(m.last.start + len(text), m.found.end))
+    return m.error("E0107", f"`{text}` is no name as it stands", f"write it in backquotes: `{text}`{tokens}", span)
+
+
+def _just_declared(m: Mistake) -> bool:
+    """Is the token before the error the name that a statement declares?"""
+    if len(m.before) < 2 or m.last.kind != "word":
+        return False
+    return m.before[-2].text in DECLARE_ONE or (m.keyword == "place" and m.before[-2].text == ",")
 
 
 def _run(m: Mistake, start: int) -> str:
@@ -243,20 +247,24 @@ def _run(m: Mistake, start: int) -> str:
 def _comma(m: Mistake) -> Diagnostic | None:
     """A comma with nothing after it, or one missing."""
     if m.last.text == "," and (m.over or m.found.text in ("->", "~", ")", "]")):
-        help = (
-            "remove it: a statement begins with its keyword, without a comma"
-            if m.found.text in STATEMENTS or m.found.kind == "end"
-            else "remove it"
-        )
+        ends = m.found.text in STATEMENTS or m.found.kind == "end"
+        help = "remove it: a statement begins with its keyword, without a comma" if ends else "remove it"
         return m.error("E0109", "nothing follows this comma", help, m.at(m.last))
-    if m.keyword == "place" and m.found.text == "=" and len(m.before) >= 4 and m.last.kind in ("word", "name"):
+    if m.keyword == "place":
+        return _comma_of_places(m)
+    follows = m.after[0].text if m.after else ""
+    names = m.found.kind in ("word", "name") and m.last.kind in ("word", "name")
+    if names and _in_arcs(m) and m.found.text not in LAW_WORDS | RESERVED and (m.has("->") or follows in (",", "->", "*")):
+        return m.error("E0109", f"a comma is missing before {m.found.text}", f"arcs are listed as {m.last.text}, {m.found.text}")
+    return None
+
+
+def _comma_of_places(m: Mistake) -> Diagnostic | None:
+    if m.found.text == "=" and len(m.before) >= 4 and m.last.kind in ("word", "name"):
         return m.error("E0109", f"a comma is missing before {m.last.text}", "places are listed as place a = 1, b = 2", m.at(m.last))
-    if m.keyword == "place" and m.found.kind in ("word", "name") and not m.found.first and len(m.before) >= 2:
+    if m.found.kind in ("word", "name") and m.found.text not in RESERVED and not m.found.first and len(m.before) >= 2:
         two = f", or, if it is one name, write `{m.last.text} {m.found.text}`" if m.last.kind == "word" else ""
         return m.error("E0109", f"a comma is missing before {m.found.text}", f"places are listed as place a, b{two}")
-    follows = m.after[0].text if m.after else ""
-    if m.found.kind in ("word", "name") and m.last.kind in ("word", "name") and _in_arcs(m) and (m.has("->") or follows in (",", "->", "*")):
-        return m.error("E0109", f"a comma is missing before {m.found.text}", f"arcs are listed as {m.last.text}, {m.found.text}")
     return None
 
 
@@ -273,14 +281,15 @@ def _star(m: Mistake) -> Diagnostic | None:
 def _call(m: Mistake) -> Diagnostic | None:
     """``det 3`` and ``0.5 exp(…)``."""
     if m.found.kind == "number" and m.last.text in LAWS:
-        return m.error("E0119", f"the parameters of {m.last.text} stand in parentheses", f"for instance {FAMILIES_BY_EXAMPLE.get(m.last.text, m.last.text + '(…)')}")
+        example = _EXAMPLES.get(m.last.text, f"{m.last.text}(…)")
+        return m.error("E0119", f"the parameters of {m.last.text} stand in parentheses", f"for instance {example}")
     if m.found.text == "(" and m.last.kind == "word" and len(m.before) > 1 and m.before[-2].kind == "number":
         help = "in mix(…) a colon: mix(0.9: d1, 0.1: d2)"
         return m.error("E0119", f"between {m.before[-2].text} and {m.last.text} stands an operator", help, m.at(m.last))
     return None
 
 
-FAMILIES_BY_EXAMPLE = {"exp": "exp(rate = 2/s) or exp(mean = 3 s)", "det": "det(3 s)"}
+_EXAMPLES = {"exp": "exp(rate = 2/s) or exp(mean = 3 s)", "det": "det(3 s)"}
 
 
 def _place_tokens(m: Mistake) -> Diagnostic | None:
@@ -320,9 +329,19 @@ def _output(m: Mistake) -> Diagnostic | None:
     return None
 
 
-def _law(m: Mistake) -> Diagnostic | None:
-    if m.keyword == "immediate" and _in_arcs(m) and m.has("->") and (m.found.text == "~" or m.found.text in LAW_WORDS):
+def _timeless(m: Mistake) -> Diagnostic | None:
+    """What only a timed transition can say, said of an immediate one."""
+    if m.keyword != "immediate" or not m.has("->"):
+        return None
+    if m.found.text == "~" or (m.found.text in LAW_WORDS and m.found.kind == "word"):
         return m.error("E0113", "an immediate transition takes no time, so it has no law", "make it `timed`, or remove the law")
+    if m.found.kind == "word" and m.found.text in TIMED_ONLY | TRANSFER_ONLY | {"over"}:
+        help = "make it `timed`, with a law after `~`"
+        return m.error("E0113", f"an immediate transition takes no time, so it has no `{m.found.text}`", help)
+    return None
+
+
+def _law(m: Mistake) -> Diagnostic | None:
     if m.keyword != "timed" or not m.has("->"):
         return None
     if m.has("~"):
@@ -421,6 +440,7 @@ RULES: tuple[Callable[[Mistake], Diagnostic | None], ...] = (
     _decimal,
     _later,
     _statement,
+    _timeless,
     _odd_name,
     _comma,
     _reserved,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
 
-from spn.errors import ModelError, nearest
+from spn.errors import ModelError
 from spn.expr.dims import NUMBER, Dimension
 from spn.expr.nodes import Exact, exact
 from spn.lang import ast
@@ -36,16 +35,6 @@ class Declared:
     text: str = ""
     doc: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
-
-
-def unknown(given: Mapping[str, Given], file: ast.File, report: Report) -> None:
-    """Report every given name that is no parameter of the file."""
-    names = [s.name.text for s in file.statements if isinstance(s, ast.Param)]
-    for name in given:
-        if name not in names:
-            near = nearest(name, names)
-            known = f"parameters are {', '.join(map(quoted, names))}" if names else "the model has no parameters"
-            report.error("E0212", f"there is no parameter {quoted(name)}", None, help=f"did you mean {quoted(near)}?" if near else known)
 
 
 def declared(p: ast.Param, values: Values, report: Report, dimension: Dimension) -> Declared:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -35,7 +36,7 @@ def parse(source: Source) -> ast.File:
     statements, problems = _run(source, "start")
     if problems:
         raise ModelError(*problems)
-    return ast.File(source=source, statements=tuple(statements), doc=_file_doc(source.text, statements))
+    return _documented(source, statements)
 
 
 def parse_constant(source: Source) -> ast.Expr:
@@ -126,6 +127,14 @@ def _doc_before(text: str, start: int) -> str:
         lines.append(line[3:].strip())
         end = begin - 1
     return "\n".join(reversed(lines))
+
+
+def _documented(source: Source, statements: list[ast.Statement]) -> ast.File:
+    """The file; the first ``///`` lines are its own and not the first statement's."""
+    doc = _file_doc(source.text, statements)
+    if doc and statements[:1] and statements[0].doc == doc:
+        statements = [replace(statements[0], doc=""), *statements[1:]]
+    return ast.File(source=source, statements=tuple(statements), doc=doc)
 
 
 def _file_doc(text: str, statements: Sequence[ast.Statement]) -> str:
@@ -286,7 +295,10 @@ class _Builder(lark.Transformer[Token, Any]):
 
     def _arc(self, kind: ArcKind, part: tuple[tuple[ast.Expr, ...], Token]) -> ast.ArcItem:
         factors, place = part
-        return ast.ArcItem(kind=kind, factors=factors, place=self._name(place), span=self._between(factors[0] if factors else place, place))
+        start = self._start(factors[0] if factors else place)
+        while self.source.text[:start].rstrip().endswith("("):  # parentheses leave no node
+            start = self.source.text.rindex("(", 0, start)
+        return ast.ArcItem(kind=kind, factors=factors, place=self._name(place), span=Span(self.source, start, self._end(place)))
 
     def law(self, parts: list[Part]) -> tuple[ast.Expr, tuple[ast.Name, ...]]:
         return parts[0], parts[1] if len(parts) > 1 else ()

@@ -7,7 +7,7 @@ measure may not. A link and a transition must differ, since both stand in ``util
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -32,9 +32,15 @@ VALUES = (Kind.PARAM, Kind.DIST, Kind.MEASURE)
 
 @dataclass(slots=True)
 class Report:
-    """The errors found so far."""
+    """The errors found so far; ``patience`` bounds the search for nearest names in a file with very many errors."""
 
     errors: list[Diagnostic] = field(default_factory=list)
+    patience: int = 200_000
+
+    def nearest(self, name: str, known: Collection[str]) -> str | None:
+        """The known name most like ``name``."""
+        self.patience -= len(known)
+        return nearest(name, known) if self.patience > 0 else None
 
     def error(self, code: str, message: str, span: Span | None, *, label: str = "", help: str = "", notes: Iterable[str] = ()) -> None:
         self.errors.append(Diagnostic(code=code, message=message, span=span, label=label, help=help, notes=tuple(notes)))
@@ -147,7 +153,7 @@ def _add(scope: Scope, symbol: Symbol, report: Report) -> None:
 
 def undeclared(kind: Kind, name: ast.Name, scope: Scope, report: Report) -> None:
     """The error for a name that is not declared, with the nearest one that is."""
-    near = nearest(name.text, scope.space(kind))
+    near = report.nearest(name.text, scope.space(kind))
     other = _elsewhere(name.text, scope)
     help = f"did you mean {quoted(near)}?" if near else f"there is a {other} of that name" if other else _how_to_declare(kind, name.text)
     report.error("E0201", f"{kind} {quoted(name.text)} is not declared", name.span, help=help)
@@ -172,7 +178,7 @@ def _unknown_value(name: ast.Name, scope: Scope, report: Report) -> None:
     elif text in scope.links:
         help = f"{quoted(text)} is a link: utilisation({quoted(text)}) is its load"
     else:
-        near = nearest(text, [*scope.values, *UNITS])
-        marking = nearest(text, scope.places)
+        near = report.nearest(text, [*scope.values, *UNITS])
+        marking = None if near else report.nearest(text, scope.places)
         help = f"did you mean {quoted(near)}?" if near else f"did you mean #{quoted(marking)}?" if marking else ""
     report.error("E0201", f"{quoted(text)} is not declared", name.span, help=help)

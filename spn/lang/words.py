@@ -15,7 +15,7 @@ AFTER_ARCS = TIMED_ONLY | TRANSFER_ONLY | frozenset({"when", "weight", "priority
 
 FUNCTIONS = ("abs", "floor", "ceil", "min", "max", "sqrt", "ln", "exp")
 MEASURES = ("P", "E", "throughput", "utilisation", "sojourn")
-COMBINATORS = ("mix", "shift", "scale", "fit", "empirical")
+COMBINATORS = ("mix", "shift", "scale", "fit")  # laws with a grammar of their own
 
 
 def quoted(name: str) -> str:

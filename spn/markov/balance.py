@@ -8,6 +8,7 @@ from spn.reach.components import strong_components
 from spn.reach.space import Floats, Ints, Rates, compressed
 
 DECADES = 3  # between the rate thresholds at which aggregates are formed
+NEGLIGIBLE = 1e-12  # probability of an aggregate whose weight matters to nobody
 LEVELS = 6  # thresholds looked at, from the slowest up
 
 
@@ -55,5 +56,5 @@ def _border(rates: Rates, pi: Floats, label: Ints) -> float:
     into = np.bincount(label[rates.columns[crossing]], flow, count)
     out = np.bincount(label[sources[crossing]], flow, count)
     mass = np.bincount(label, pi, count)
-    seen = mass > 1e-12 * mass.sum()  # the weight of an aggregate of no probability matters to nobody
+    seen = (mass > NEGLIGIBLE * mass.sum()) & (np.maximum(into, out) > 0)
     return float((np.abs(into - out)[seen] / np.maximum(into, out)[seen]).max(initial=0.0))

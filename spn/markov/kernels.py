@@ -180,3 +180,103 @@ def idr(
         add(x, omega, v)
         norm = math.sqrt(dot(r, r))
     return count, norm
+
+
+@kernel
+def elimination_tree(indptr: Ints, columns: Ints, parent: Ints, size: Ints) -> None:
+    """For a symmetric pattern: the elimination tree (-1 at roots), and how many later states each state meets when it is eliminated.
+
+    Davis, Direct Methods for Sparse Linear Systems (2006), section 4.1; the sizes by walking the row subtrees."""
+    n = len(indptr) - 1
+    ancestor = np.full(n, -1, dtype=np.int64)
+    for i in range(n):
+        parent[i] = -1
+        for p in range(indptr[i], indptr[i + 1]):
+            k = columns[p]
+            while k != -1 and k < i:
+                after = ancestor[k]
+                ancestor[k] = i
+                if after == -1:
+                    parent[k] = i
+                k = after
+    seen = np.full(n, -1, dtype=np.int64)
+    for i in range(n):
+        seen[i] = i
+        for p in range(indptr[i], indptr[i + 1]):
+            k = columns[p]
+            while k < i and seen[k] != i:
+                seen[k] = i
+                size[k] += 1
+                k = parent[k]
+
+
+@kernel
+def reduce_states(
+    indptr: Ints, columns: Ints, values: Floats, parent: Ints, start: Ints, later: Ints, lower: Floats, upper: Floats, pi: Floats
+) -> bool:
+    """Stationary vector by eliminating states in their order without subtraction, on a symmetric pattern with explicit zeros.
+
+    ``start`` are the offsets of each state's list of later states in ``later``, ``lower`` (rates into the state, over its exit rate) and
+    ``upper`` (rates out of it), all of them filled here. Returns False where a state has no way out (underflow)."""
+    n = len(indptr) - 1
+    filled = start[:n].copy()
+    exits = np.zeros(n)
+    w = np.zeros(n)
+    seen = np.full(n, -1, dtype=np.int64)
+    stack = np.empty(n, dtype=np.int64)
+    path = np.empty(n, dtype=np.int64)
+    for i in range(n):  # the pattern: i is a later state of all in its row subtree
+        seen[i] = i
+        for p in range(indptr[i], indptr[i + 1]):
+            k = columns[p]
+            while k < i and seen[k] != i:
+                seen[k] = i
+                later[filled[k]] = i
+                filled[k] += 1
+                k = parent[k]
+    filled[:] = start[:n]
+    seen[:] = -1
+    for i in range(n):
+        top = n
+        seen[i] = i
+        for p in range(indptr[i], indptr[i + 1]):
+            k = columns[p]
+            w[k] += values[p]
+            length = 0
+            while k < i and seen[k] != i:
+                seen[k] = i
+                path[length] = k
+                length += 1
+                k = parent[k]
+            while length > 0:
+                length -= 1
+                top -= 1
+                stack[top] = path[length]
+        for t in range(top, n):  # earlier states that i leads to, each before those it leads to itself
+            k = stack[t]
+            factor = w[k] / exits[k]
+            w[k] = 0.0
+            lower[filled[k]] = factor
+            filled[k] += 1
+            if factor > 0.0:
+                for p in range(start[k], start[k + 1]):
+                    w[later[p]] += factor * upper[p]
+        w[i] = 0.0
+        total = 0.0
+        for p in range(start[i], start[i + 1]):
+            upper[p] = w[later[p]]
+            w[later[p]] = 0.0
+            total += upper[p]
+        exits[i] = total
+        if not total > 0.0 and i < n - 1:
+            return False
+    pi[n - 1] = 1.0
+    for k in range(n - 2, -1, -1):
+        total = 0.0
+        for p in range(start[k], start[k + 1]):
+            total += pi[later[p]] * lower[p]
+        pi[k] = total
+        if total > 1e150:
+            for j in range(k, n):
+                pi[j] /= total
+    return True

@@ -8,15 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spn.markov.aggregation import by_aggregation
 from spn.markov.balance import aggregate_imbalance, imbalance
 from spn.markov.direct import by_lu
 from spn.markov.gth import gth
 from spn.reach.space import Floats, Rates
 
 TOLERANCE = 1e-10
-DENSE = 500  # states up to which elimination without subtraction is used
-DIRECT = 20_000  # states up to which sparse LU comes first
-LAST_DIRECT = 150_000  # states up to which sparse LU is still tried when all else has failed
+DENSE = 500  # states up to which dense elimination without subtraction is used
+QUICK = 3_000  # states up to which sparse LU is tried before any kernel is loaded
+SPARSE = 20_000  # states up to which sparse elimination without subtraction comes before iteration
+STIFF = 1e6  # ratio of exit rates from which iteration is not tried first
+STIFF_SPARSE = 200_000  # states up to which a stiff chain is eliminated first
+THIN = 8  # rates per state up to which a fill-reducing order is found fast
+SHORT_WORK = 3e9  # multiplications of an elimination that comes first, some seconds
+LONG_WORK = 2e11  # of one that is the last resort, some minutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +40,9 @@ class Stationary:
 def stationary(rates: Rates, tolerance: float = TOLERANCE) -> Stationary:
     """The stationary vector of an irreducible chain, to ``tolerance`` or marked as not converged.
 
-    GTH up to 500 states; then sparse LU up to 20,000 states, beyond that IDR(4) and its fallbacks; the first answer whose residual
-    meets the tolerance is taken, else the best one, with ``converged`` False."""
+    Elimination without subtraction (dense up to 500 states, else in a sparse order) wherever it is cheap or the chain is stiff, sparse LU
+    for a few thousand states, IDR(4) and its fallbacks for large chains. The first answer whose residual meets the tolerance is taken,
+    else the best one, with ``converged`` False."""
     best: Stationary | None = None
     tried: list[str] = []
     for name, method in _methods(rates, tolerance):
@@ -69,13 +76,23 @@ def _methods(rates: Rates, tolerance: float) -> Iterator[tuple[str, Method]]:
     if rates.n <= DENSE:
         yield "GTH", lambda: gth(rates)
         return
-    if rates.n <= DIRECT or narrow_band(rates):
+    if rates.n <= QUICK:
         yield "sparse LU", lambda: by_lu(rates)
     from spn.markov import krylov
+    from spn.markov.reduction import by_reduction
 
-    yield from krylov.methods(rates, tolerance)
-    if DIRECT < rates.n <= LAST_DIRECT:
-        yield "sparse LU", lambda: by_lu(rates)
+    if _eliminate_first(rates):
+        yield "sparse GTH", lambda: by_reduction(rates, SHORT_WORK)
+    yield "IDR(4) with ILU(0)", lambda: krylov.by_idr(rates, tolerance)
+    yield "sparse GTH", lambda: by_reduction(rates, LONG_WORK)
+    yield "GMRES with ILU(0)", lambda: krylov.by_gmres(rates, tolerance)
+    yield "aggregation-disaggregation", lambda: by_aggregation(rates, tolerance)
+
+
+def _eliminate_first(rates: Rates) -> bool:
+    exits = rates.exits()
+    most = STIFF_SPARSE if exits.max() > STIFF * exits.min() else SPARSE
+    return (rates.n <= most and len(rates.values) <= THIN * rates.n) or narrow_band(rates)
 
 
 def _attempt(method: Method) -> Floats | None:

@@ -55,19 +55,11 @@ def _rates(graph: Graph, timed: Ints, passing: Passages, number: Ints, n: int) -
     source, target, weight = graph.source[timed], graph.target[timed], graph.weight[timed]
     into = np.flatnonzero(graph.vanishing[target])
     straight = np.flatnonzero(~graph.vanishing[target])
-    arc, at = _spread(passing, target[into])
+    arc, at = passing.spread(target[into])
     rows = np.concatenate([source[straight], source[into[arc]]])
     columns = np.concatenate([target[straight], passing.targets[at]])
     values = np.concatenate([weight[straight], weight[into[arc]] * passing.probabilities[at]])
     return compressed(n, number[rows], number[columns], values)
-
-
-def _spread(passing: Passages, states: Ints) -> tuple[Ints, Ints]:
-    """For vanishing states in a row: the position of each in the row and the entries of its passage, one pair per entry."""
-    counts = passing.indptr[states + 1] - passing.indptr[states]
-    position = np.repeat(np.arange(len(states)), counts)
-    offset = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return position, passing.indptr[states][position] + offset
 
 
 def _initial(graph: Graph, passing: Passages, number: Ints, n: int) -> Floats:
@@ -75,7 +67,7 @@ def _initial(graph: Graph, passing: Passages, number: Ints, n: int) -> Floats:
     if not graph.vanishing[0]:
         initial[0] = 1.0
         return initial
-    _, at = _spread(passing, np.array([0]))
+    _, at = passing.spread(np.array([0]))
     initial[number[passing.targets[at]]] = passing.probabilities[at]
     return initial
 

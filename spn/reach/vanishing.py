@@ -9,7 +9,7 @@ trap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,125 +17,141 @@ import numpy as np
 from spn.errors import SemanticsError, SpnError, refuse
 from spn.net import semantics
 from spn.net.semantics import Rules
-from spn.reach.components import members, strong_components
+from spn.reach.components import strong_components
 from spn.reach.growth import path_to, sequence
-from spn.reach.space import Floats, Graph, Ints, compressed
+from spn.reach.space import Bools, Floats, Graph, Ints, compressed
 
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """For each vanishing state v: the states ``targets`` (tangible) it ends in with their probabilities, and its mean ``rewards``
-    (vanishing states, rewards). Rows of unreachable or tangible states are empty. Compressed rows over all states of the graph."""
+    """For each vanishing state: the tangible states ``targets[first[v] : first[v] + count[v]]`` it ends in, with their ``probabilities``,
+    and its mean ``rewards`` (states, rewards). Tangible states have none."""
 
-    indptr: Ints
+    first: Ints
+    count: Ints
     targets: Ints
     probabilities: Floats
     rewards: Floats
 
+    def spread(self, states: Ints) -> tuple[Ints, Ints]:
+        """For vanishing states in a row: the position of each in the row and the place of an entry of its passage, one pair per entry."""
+        return ranges(self.first[states], self.count[states])
+
+
+def ranges(first: Ints, count: Ints) -> tuple[Ints, Ints]:
+    """The whole numbers first[i] .. first[i] + count[i] - 1 of all i, one after the other: i and number of each."""
+    position = np.repeat(np.arange(len(first)), count)
+    offset = np.arange(len(position)) - np.repeat(np.cumsum(count) - count, count)
+    return position, first[position] + offset
+
 
 def passages(r: Rules, graph: Graph, values: Floats) -> Passages:
-    """Passages of all vanishing states. ``values`` (arcs, rewards) is what each firing of an immediate collects.
+    """Passages of all vanishing states. ``values`` (arcs, rewards) is what each firing collects.
 
     A loop of vanishing markings that cannot be left raises SemanticsError with the loop and the shortest way to it."""
-    n = len(graph.markings)
-    of_vanishing = np.flatnonzero(graph.vanishing[graph.source])
-    solver = _Passing(graph, of_vanishing, values)
-    inner = of_vanishing[graph.vanishing[graph.target[of_vanishing]]]
-    structure = compressed(n, graph.source[inner], graph.target[inner], np.ones(len(inner)))
-    count, label = strong_components(structure.indptr, structure.columns)
-    groups = members(count, label)
-    for component in _leaves_first(groups, label, graph, inner):
-        solver.component(r, component)
+    solver = _Passing(graph, values)
+    for loops, singles in _leaves_first(graph):
+        for loop in loops:
+            solver.loop(r, loop)
+        solver.singles(singles)
     return solver.result()
 
 
-def _leaves_first(groups: list[Ints], label: Ints, graph: Graph, inner: Ints) -> list[Ints]:
-    """The components that hold vanishing states, each after all those it leads to."""
-    source, target = label[graph.source[inner]], label[graph.target[inner]]
-    order = compressed(len(groups), target, source, np.ones(len(inner)))
-    waiting = np.bincount(order.columns, minlength=len(groups))
-    ready = [c for c in range(len(groups)) if waiting[c] == 0 and graph.vanishing[groups[c][0]]]
-    for c in ready:  # grows while it is read
-        for before in order.columns[order.indptr[c] : order.indptr[c + 1]].tolist():
-            waiting[before] -= 1
-            if waiting[before] == 0:
-                ready.append(before)
-    return [groups[c] for c in ready]
+def _leaves_first(graph: Graph) -> Iterator[tuple[list[Ints], Ints]]:
+    """Waves of components of the vanishing part of the graph, each wave after all that it leads to: loops, and states that are none."""
+    states = np.flatnonzero(graph.vanishing)
+    number = np.cumsum(graph.vanishing) - 1
+    inner = np.flatnonzero(graph.vanishing[graph.source] & graph.vanishing[graph.target])
+    source, target = number[graph.source[inner]], number[graph.target[inner]]
+    structure = compressed(len(states), source, target, np.ones(len(inner)))
+    count, label = strong_components(structure.indptr, structure.columns)
+    looping = np.bincount(label, minlength=count) > 1
+    looping[label[source[source == target]]] = True
+    order = compressed(count, label[target], label[source], np.ones(len(inner)))  # from each component to those that lead to it
+    waiting = np.bincount(order.columns, minlength=count)
+    by_label = np.argsort(label, kind="stable")
+    ends = np.searchsorted(label[by_label], np.arange(count + 1))
+    wave = np.flatnonzero(waiting == 0)
+    while len(wave):
+        loops = [states[by_label[ends[c] : ends[c + 1]]] for c in wave[looping[wave]].tolist()]
+        yield loops, states[by_label[ends[wave[~looping[wave]]]]]
+        _, at = ranges(order.indptr[wave], order.indptr[wave + 1] - order.indptr[wave])
+        before, times = np.unique(order.columns[at], return_counts=True)
+        waiting[before] -= times
+        wave = before[waiting[before] == 0]
 
 
 class _Passing:
-    """Passages found so far: per vanishing state a mapping target -> probability, and the rewards."""
+    """The passages found so far, in arrays that grow."""
 
-    def __init__(self, graph: Graph, arcs: Ints, values: Floats) -> None:
-        self.graph = graph
-        self.values = values
-        self.start: list[int] = np.searchsorted(graph.source, np.arange(len(graph.markings) + 1)).tolist()
-        self.target, self.weight = graph.target.tolist(), graph.weight.tolist()
-        self.to: dict[int, dict[int, float]] = {}
-        self.rewards = np.zeros((len(graph.markings), values.shape[1]))
+    def __init__(self, graph: Graph, values: Floats) -> None:
+        n = len(graph.markings)
+        self.graph, self.values = graph, values
+        self.start = np.searchsorted(graph.source, np.arange(n + 1))
+        self.rewards = np.zeros((n, values.shape[1]))
+        self.first, self.count = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        self.targets, self.probabilities, self.used = np.zeros(64, dtype=np.int64), np.zeros(64), 0
 
-    def component(self, r: Rules, states: Ints) -> None:
-        v = int(states[0])
-        if len(states) == 1 and v not in self.target[self.start[v] : self.start[v + 1]]:
-            self._single(v)
-        else:
-            self._loop(r, states)
+    def singles(self, states: Ints) -> None:
+        """States that are no loop: a mixture of what their firings lead to."""
+        rows, targets, chances, gain = self._outside(states, np.zeros(len(self.graph.markings), dtype=bool))
+        self.rewards[states] = gain
+        self._store(states, rows, targets, chances)
 
-    def _single(self, v: int) -> None:
-        first, last = self.start[v], self.start[v + 1]
-        total = sum(self.weight[first:last])
-        reached: dict[int, float] = {}
-        for k in range(first, last):
-            w, p = self.target[k], self.weight[k] / total
-            self._add(reached, w, p)
-            if self.values.shape[1]:
-                self.rewards[v] += p * (self.values[k] + self.rewards[w])  # a tangible state has none
-        self.to[v] = reached
+    def _outside(self, states: Ints, inside: Bools) -> tuple[Ints, Ints, Floats, Floats]:
+        """Where the firings of some states end in tangible states without passing ``inside``: row (position in ``states``), target and
+        probability, and for each state the mean reward of its own firing and of those that follow outside."""
+        row, arc = ranges(self.start[states], self.start[states + 1] - self.start[states])
+        weight = self.graph.weight[arc]
+        share = weight / np.bincount(row, weight, len(states))[row]
+        target = self.graph.target[arc]
+        collected = share[:, None] * (self.values[arc] + np.where(inside[target][:, None], 0.0, self.rewards[target]))
+        gain = np.zeros((len(states), self.values.shape[1]))
+        np.add.at(gain, row, collected)
+        straight = ~self.graph.vanishing[target]
+        onward = np.flatnonzero(self.graph.vanishing[target] & ~inside[target])
+        via, at = ranges(self.first[target[onward]], self.count[target[onward]])
+        rows = np.concatenate([row[straight], row[onward[via]]])
+        targets = np.concatenate([target[straight], self.targets[at]])
+        chances = np.concatenate([share[straight], share[onward[via]] * self.probabilities[at]])
+        return rows, targets, chances, gain
 
-    def _add(self, reached: dict[int, float], w: int, p: float) -> None:
-        for target, q in self.to[w].items() if w in self.to else ((w, 1.0),):
-            reached[target] = reached.get(target, 0.0) + p * q
+    def _store(self, states: Ints, rows: Ints, targets: Ints, chances: Floats) -> None:
+        """Keep the passages of some states, entries with one target added up."""
+        n = len(self.graph.markings)
+        unique, inverse = np.unique(rows * n + targets, return_inverse=True)
+        row, size = unique // n, len(unique)
+        while self.used + size > len(self.targets):
+            self.targets = np.concatenate([self.targets, np.zeros_like(self.targets)])
+            self.probabilities = np.concatenate([self.probabilities, np.zeros_like(self.probabilities)])
+        self.targets[self.used : self.used + size] = unique % n
+        self.probabilities[self.used : self.used + size] = np.bincount(inverse, chances, size)
+        self.count[states] = np.bincount(row, minlength=len(states))
+        self.first[states] = self.used + np.searchsorted(row, np.arange(len(states)))
+        self.used += size
 
-    def _loop(self, r: Rules, states: Ints) -> None:
+    def loop(self, r: Rules, states: Ints) -> None:
         """Reduce a strongly connected component state by state; what remains of a state leads outside."""
-        place = {v: k for k, v in enumerate(states.tolist())}
-        size = len(place)
-        inside = np.zeros((size, size))
-        outside: list[dict[int, float]] = [{} for _ in place]
-        gain = np.zeros((size, self.values.shape[1]))
-        for v, k in place.items():
-            arcs = slice(self.start[v], self.start[v + 1])
-            total = self.graph.weight[arcs].sum()
-            gain[k] = (self.graph.weight[arcs] / total) @ self.values[arcs]
-            for w, p in zip(self.target[arcs], (self.graph.weight[arcs] / total).tolist(), strict=True):
-                if w in place:
-                    inside[k, place[w]] += p
-                else:
-                    self._add(outside[k], w, p)
-                    gain[k] += p * self.rewards[w]
-        if not any(outside):
+        inside = np.zeros(len(self.graph.markings), dtype=bool)
+        inside[states] = True
+        rows, targets, chances, gain = self._outside(states, inside)
+        if len(rows) == 0:
             raise _trap(r, self.graph, states)
-        self._solve(states, inside, outside, gain)
-
-    def _solve(self, states: Ints, inside: Floats, outside: list[dict[int, float]], gain: Floats) -> None:
-        targets = sorted(set().union(*outside))
-        column = {t: k for k, t in enumerate(targets)}
-        exits = np.zeros((len(states), len(targets)))
-        for k, reached in enumerate(outside):
-            for t, p in reached.items():
-                exits[k, column[t]] = p
-        reduced, reward = reduce_loop(inside, exits, gain)
-        for k, v in enumerate(states.tolist()):
-            self.to[v] = {targets[c]: float(reduced[k, c]) for c in np.flatnonzero(reduced[k]).tolist()}
-            self.rewards[v] = reward[k]
+        column, inverse = np.unique(targets, return_inverse=True)
+        exits = np.zeros((len(states), len(column)))
+        np.add.at(exits, (rows, inverse), chances)
+        within = np.zeros((len(states), len(states)))
+        row, arc = ranges(self.start[states], self.start[states + 1] - self.start[states])
+        weight = self.graph.weight[arc]
+        share = weight / np.bincount(row, weight, len(states))[row]
+        stays = inside[self.graph.target[arc]]
+        np.add.at(within, (row[stays], np.searchsorted(states, self.graph.target[arc[stays]])), share[stays])
+        reduced, self.rewards[states] = reduce_loop(within, exits, gain)
+        at = np.nonzero(reduced)
+        self._store(states, at[0], column[at[1]], reduced[at])
 
     def result(self) -> Passages:
-        n = len(self.graph.markings)
-        counts = np.array([len(self.to.get(v, ())) for v in range(n)], dtype=np.int64) if self.to else np.zeros(n, dtype=np.int64)
-        rows = [self.to[v] for v in sorted(self.to)]
-        targets = np.array([t for row in rows for t in row], dtype=np.int64)
-        probabilities = np.array([p for row in rows for p in row.values()], dtype=np.float64)
-        return Passages(np.concatenate([[0], np.cumsum(counts)]), targets, probabilities, self.rewards)
+        return Passages(self.first, self.count, self.targets[: self.used], self.probabilities[: self.used], self.rewards)
 
 
 def reduce_loop(inside: Floats, exits: Floats, gain: Floats) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ Arcs are drawn first and texts on white, so that no arc strikes a text out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from textwrap import wrap
 from typing import Final
@@ -98,9 +98,22 @@ def _dots(tokens: int) -> str:
     """Dots as tiny round cells: no glyph of a font, so they look alike everywhere."""
     if not tokens:
         return ""
-    dot = f'<TD FIXEDSIZE="TRUE" WIDTH="7" HEIGHT="7" BORDER="4" STYLE="ROUNDED" COLOR="{INK}" BGCOLOR="{INK}"></TD>'
-    spaced = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="{2 if tokens < 5 else 1}" CELLPADDING="0"><TR>'
-    return _rows(*(f"<TD>{spaced}{dot * n}</TR></TABLE></TD>" for n in _DOT_ROWS[tokens]))
+    rows = _DOT_ROWS[tokens]
+    return _rows(*_spread([f"<TD>{_dot_row(n)}</TD>" for n in rows], lambda h: f'<TD FIXEDSIZE="TRUE" WIDTH="36" HEIGHT="{h}"></TD>'))
+
+
+def _dot_row(n: int) -> str:
+    dot = f'<TD FIXEDSIZE="TRUE" WIDTH="8" HEIGHT="8" BORDER="4" STYLE="ROUNDED" COLOR="{INK}" BGCOLOR="{INK}"></TD>'
+    cells = _spread([dot] * n, lambda w: f'<TD FIXEDSIZE="TRUE" WIDTH="{w}" HEIGHT="8"></TD>')
+    return f"{_TABLE}<TR>{''.join(cells)}</TR></TABLE>"
+
+
+def _spread(dots: Sequence[str], blank: Callable[[int], str]) -> list[str]:
+    """One to three pieces, each 8 points long, in the middle of 36, with blanks that fill the rest exactly."""
+    gap = {1: 0, 2: 6, 3: 2}[len(dots)]
+    margin = (36 - 8 * len(dots) - gap * (len(dots) - 1)) // 2
+    between = [piece for dot in dots for piece in (blank(gap), dot)][1:]
+    return [blank(margin), *between, blank(margin)]
 
 
 def _transition(t: Transition, units: Units) -> str:

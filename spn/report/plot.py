@@ -99,7 +99,7 @@ def _mechanism(axes: Axes, rows: Sequence[Point], colour: str, marker: str) -> N
         axes.errorbar(
             [r.at for r in simulated],
             [_shown(r) for r in simulated],
-            yerr=[(r.half_width or 0.0) / r.unit_factor for r in simulated],
+            yerr=[_bar(r) for r in simulated],
             fmt=marker,
             color=colour,
             markerfacecolor="white",
@@ -107,6 +107,11 @@ def _mechanism(axes: Axes, rows: Sequence[Point], colour: str, marker: str) -> N
             capsize=2,
             zorder=3,
         )
+
+
+def _bar(row: Point) -> float:
+    half = row.half_width or 0.0
+    return half / row.unit_factor if math.isfinite(half) else 0.0
 
 
 def _saturation(axes: Axes, rows: Sequence[Point], at: float | None, colour: str) -> None:
@@ -130,7 +135,8 @@ def _ideal(axes: Axes, rows: Sequence[Point]) -> None:
 
 def _top(rows: Sequence[Point]) -> float:
     """Room for the intervals, and for the start of the ideal line without letting it flatten the rest."""
-    highest = max((_shown(r) + (r.half_width or 0.0) / r.unit_factor for r in rows if math.isfinite(r.value)), default=1.0)
+    ends = [_shown(r) + (r.half_width or 0.0) / r.unit_factor for r in rows]
+    highest = max((e for e in ends if math.isfinite(e)), default=1.0)
     return 1.25 * highest if highest > 0 else 1.0
 
 

@@ -156,5 +156,7 @@ def with_unit(text: str, unit: str) -> str:
 
 def constant(value: Exact, digits: int = DIGITS) -> str:
     """A pure number among labels: exact when short, rounded otherwise."""
+    if isinstance(value, float):
+        return number(value, digits)
     exact = decimal(value)
     return exact if len(exact) <= digits + 1 else number(float(value), digits)

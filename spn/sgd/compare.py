@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spn.errors import AnalysisError, ModelError, nearest, refuse
-from spn.load import Override, load
+from spn.load import Setting, load, settable
 from spn.model import Model
 from spn.result import Result, plain
 from spn.solve import solve
@@ -27,7 +27,8 @@ class Row:
     """One point: the measure of one mechanism at one value of the swept parameter.
 
     ``value`` and ``half_width`` (None for an exact value) are in base units; shown as ``value / unit_factor`` in ``unit``.
-    ``efficiency`` is the measure per unit of the swept parameter, relative to that of the mechanism's first point. ``at`` is in base units."""
+    ``efficiency`` is the measure per unit of the swept parameter, relative to that of the mechanism's first point. ``at`` is in base
+    units."""
 
     mechanism: str
     at: float
@@ -86,10 +87,10 @@ Progress = Callable[[int, int, str], None]
 
 def compare(
     models: Sequence[str | Path],
-    over: tuple[str, Iterable[Override]],
+    over: tuple[str, Iterable[Setting]],
     *,
     measure: str = "steps",
-    parameters: Mapping[str, Override] | None = None,
+    parameters: Mapping[str, Setting] | None = None,
     method: str = "auto",
     seed: int | None = None,
     precision: float = 0.01,
@@ -146,21 +147,17 @@ def _distinct(paths: list[Path]) -> list[str]:
     return [n if names.count(n) == 1 else f"{n}#{i + 1}" for i, n in enumerate(names)]
 
 
-def _jobs(
-    models: Sequence[str | Path], names: list[str], over: str, values: list[Override], parameters: dict[str, Override]
-) -> list[_Job]:
-    from spn.load import declared
-
-    known = [declared(m) for m in models]
+def _jobs(models: Sequence[str | Path], names: list[str], over: str, values: list[Setting], parameters: dict[str, Setting]) -> list[_Job]:
+    known = [settable(m) for m in models]
     for parameter in parameters:
         if not any(parameter in k for k in known):
             near = nearest(parameter, [n for k in known for n in k])
             raise refuse(ModelError, "E0201", f"no model has a parameter {parameter}", help=f"did you mean {near}?" if near else "")
-    jobs = []
+    jobs: list[_Job] = []
     for path, mechanism, k in zip(models, names, known, strict=True):
         own = {n: v for n, v in parameters.items() if n in k}
         for v in values:
-            model = load(path, **{**own, over: v})
+            model = load(path, params={**own, over: v})
             at = next(float(p.value) for p in model.parameters if p.name == over)
             jobs.append(_Job(mechanism=mechanism, at=at, model=model, index=len(jobs)))
     return sorted(jobs, key=lambda j: (names.index(j.mechanism), j.at))

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from spn.compiled.kernels import choices, clocks, degree, evaluate, fire, quantity, record, weigh
+from spn.compiled.kernels import clocks, degree, evaluate, fire, quantity, record, weigh
 from spn.compiled.layout import (
     F_AFFECTED_EXPRESSIONS,
     F_AFFECTED_GROUPS,
@@ -53,13 +53,14 @@ from spn.compiled.layout import (
 )
 from spn.dist.kernels import draw
 from spn.dist.kinds import EXPONENTIAL
-from spn.jit import getf, geti, kernel, setf, seti
+from spn.jit import EXP_ACCEPT, EXP_HEIGHTS, EXP_TAIL, EXP_WIDTHS, call_u64, getf, geti, inlined, kernel, setf, seti
 from spn.sim.layout import (
     C_ENTERING,
     C_SIZE,
     C_TOTAL,
     CLOCKS,
     DONE,
+    FIRING,
     GROW,
     HORIZON,
     K_AT,
@@ -88,6 +89,7 @@ from spn.sim.layout import (
     Q_SIZE,
     Q_TOTAL,
     READY,
+    S_CHANGED,
     S_CLOCKS,
     S_ENTERING,
     S_INTEGRAL,
@@ -120,6 +122,7 @@ from spn.sim.layout import (
     Z_ENABLED_AT,
     Z_FIRED,
     Z_FIRINGS,
+    Z_GENERATOR,
     Z_HEAP,
     Z_INSTANT,
     Z_KEYS,
@@ -127,6 +130,7 @@ from spn.sim.layout import (
     Z_LINK_TRACKS,
     Z_LINK_WORK,
     Z_MARKING,
+    Z_NEXT,
     Z_OUT,
     Z_PACES,
     Z_PHASE,
@@ -143,7 +147,8 @@ from spn.sim.layout import (
 BITS = 62  # of a dirty word that are used
 MOST_TICKS = 2.0**50
 NEARLY_FULL = 1e-12  # as in spn.net.semantics
-MAX_TICKS = 2.0**53
+MANTISSA = 2**53 - 1
+MASK = 2**61 - 1
 
 
 # --- heaps of ids ordered by key, then id ---------------------------------------------------------------------------------
@@ -264,6 +269,37 @@ def heap_ties(keys, stride, heap, out):
     return found
 
 
+# --- draws: those of numpy's Generator, bit for bit, from its bit generator's address -----------------------------------------
+
+
+@kernel
+def uniform(z):
+    """``Generator.random()``."""
+    return ((call_u64(geti(z, Z_NEXT), geti(z, Z_GENERATOR)) >> 11) & MANTISSA) * (1.0 / 9007199254740992.0)
+
+
+@kernel
+def exponential(z):
+    """``Generator.standard_exponential()``: the ziggurat of Marsaglia and Tsang (J. Statist. Softw. 5(8), 2000) with numpy's tables."""
+    while True:
+        bits = (call_u64(geti(z, Z_NEXT), geti(z, Z_GENERATOR)) >> 3) & MASK
+        layer = bits & 0xFF
+        bits >>= 8
+        x = bits * EXP_WIDTHS[layer]
+        if bits < EXP_ACCEPT[layer]:
+            return x
+        if layer == 0:
+            return EXP_TAIL - math.log1p(-uniform(z))
+        if (EXP_HEIGHTS[layer - 1] - EXP_HEIGHTS[layer]) * uniform(z) + EXP_HEIGHTS[layer] < math.exp(-x):
+            return x
+
+
+@kernel
+def pick(z, n):
+    """One of n, by one uniform draw where n > 1."""
+    return int(uniform(z) * n) if n > 1 else 0
+
+
 # --- addresses ------------------------------------------------------------------------------------------------------------
 
 
@@ -329,6 +365,7 @@ def count_running(z, s, n):
         setf(s, S_INTEGRAL, getf(s, S_INTEGRAL) + geti(s, S_RUNNING) * (time - getf(s, S_SINCE)))
         setf(s, S_SINCE, time)
     seti(s, S_RUNNING, n)
+    seti(s, S_CHANGED, 1)
 
 
 # --- groups ---------------------------------------------------------------------------------------------------------------
@@ -590,18 +627,18 @@ def remove_clock(z, s, slot):
     count_running(z, s, last)
 
 
-@kernel
+@inlined
 def draw_work(net, z, t, params, rng):
     """The work of a new clock: (seconds, ticks, status)."""
     r = record(net, t)
     leaf = geti(net, r + F_LAW_BEGIN)
     if geti(net, r + F_LAW_END) - leaf > L_SIZE:
-        u = rng.random()
+        u = uniform(z)
         while u >= getf(net, leaf + L_UPTO):
             leaf += L_SIZE
     offset = geti(net, leaf + L_OFFSET)
     if geti(net, leaf + L_KIND) == EXPONENTIAL:
-        x = params[offset + 1] + params[offset] * (rng.standard_exponential() / params[offset + 2])
+        x = params[offset + 1] + params[offset] * (exponential(z) / params[offset + 2])
     else:
         x = draw(geti(net, leaf + L_KIND), params, offset, geti(net, leaf + L_COUNT), rng)
     x *= getf(net, r + F_FACTOR)
@@ -637,7 +674,7 @@ def start_work(net, z, t, work, ticks):
         add_clock(net, z, s, getf(z, Z_TIME) + work, 0.0, work, 0.0, 0)
 
 
-@kernel
+@inlined
 def start_one(net, z, t, params, rng):
     s = station(z, t)
     r = record(net, t)
@@ -648,7 +685,7 @@ def start_one(net, z, t, params, rng):
             return WRONG
         start_work(net, z, t, work, ticks)
         return 0
-    which = int(rng.random() * parked) if parked > 1 else 0
+    which = pick(z, parked)
     park = z + 8 * geti(s, S_PARK)
     q = park + 8 * Q_SIZE * which
     left, left_ticks = getf(q, Q_LEFT), getf(q, Q_LEFT + 1)
@@ -670,14 +707,14 @@ def start_one(net, z, t, params, rng):
 
 
 @kernel
-def stop_one(net, z, t, keep, rng):
+def stop_one(net, z, t, keep):
     """Stop one clock, chosen at random; where all have to stop no choice is drawn."""
     s = station(z, t)
     r = record(net, t)
     n = geti(s, S_RUNNING)
     which = n - 1
     if keep > 0:
-        which = int(rng.random() * n)
+        which = pick(z, n)
     clock = z + 8 * (geti(s, S_CLOCKS) + C_SIZE * which)
     g = geti(net, r + F_GROUP)
     entering = geti(clock, C_ENTERING)
@@ -729,6 +766,7 @@ def post(z, entity, all_clocks, heap):
 def post_station(net, z, t):
     """After its clocks changed: the next expiry of a transition (in its group, if it has one)."""
     s = station(z, t)
+    seti(s, S_CHANGED, 0)
     g = geti(net, record(net, t) + F_GROUP)
     all_clocks = z + 8 * geti(s, S_CLOCKS)
     working = z + 8 * geti(s, S_WORKING)
@@ -746,7 +784,7 @@ def post_station(net, z, t):
     post(z, entity, all_clocks, z + 8 * geti(s, S_ENTERING))
 
 
-@kernel
+@inlined
 def align(net, z, t, params, rng):
     """Bring the clocks of a transition to the number that the marking asks for."""
     s = station(z, t)
@@ -754,11 +792,12 @@ def align(net, z, t, params, rng):
     if geti(s, S_RESET) != 0:
         forget(net, z, t)
     while geti(s, S_RUNNING) > target:
-        stop_one(net, z, t, target, rng)
+        stop_one(net, z, t, target)
     while geti(s, S_RUNNING) < target:
         if start_one(net, z, t, params, rng) < 0:
             return WRONG
-    post_station(net, z, t)
+    if geti(s, S_CHANGED) != 0:
+        post_station(net, z, t)
     return 0
 
 
@@ -777,7 +816,7 @@ def measure_target(net, z, t):
     return 0
 
 
-@kernel
+@inlined
 def align_listed(net, z, t, params, rng):
     """The clocks after a single firing: all that it may have changed."""
     listed = geti(net, record(net, t) + F_TIMED)
@@ -792,7 +831,7 @@ def align_listed(net, z, t, params, rng):
     return 0
 
 
-@kernel
+@inlined
 def align_dirty(net, z, params, rng):
     """The clocks after several firings, by the dirty bits."""
     dirty = address(z, Z_DIRTY)
@@ -830,7 +869,7 @@ def read_expressions(net, z):
     return 0
 
 
-@kernel
+@inlined
 def settle(net, z, params, rng):
     """In a tangible marking: clocks, rates, measured expressions."""
     t = geti(z, Z_FIRED)
@@ -900,13 +939,13 @@ def fire_one(net, z, t, counted):
         if collect_rewards(net, z, t) < 0:
             seti(z, Z_PROBLEM, t)
             return WRONG
-        counts = address(z, Z_COUNTS)
-        seti(counts, t, geti(counts, t) + 1)
         seti(z, Z_FIRINGS, geti(z, Z_FIRINGS) + 1)
     if fire(net, t, address(z, Z_MARKING), address(z, Z_STACK)) < 0:
         seti(z, Z_PROBLEM, t)
         return WRONG
     seti(z, Z_INSTANT, geti(z, Z_INSTANT) + 1)
+    counts = address(z, Z_COUNTS)
+    seti(counts, t, geti(counts, t) + 1)
     r = record(net, t)
     listed = geti(net, r + F_RESETS)
     for i in range(listed + 1, listed + 1 + geti(net, listed)):
@@ -959,7 +998,7 @@ def insert_sorted(out, found, t):
 
 
 @kernel
-def choose(net, z, out, found, rng):
+def choose(net, z, out, found):
     """One of the candidates in ``out`` by weight; WRONG where all weights are 0."""
     kept = weigh(net, address(z, Z_MARKING), address(z, Z_STACK), out, found)
     if kept <= 1:
@@ -967,7 +1006,7 @@ def choose(net, z, out, found, rng):
     total = 0.0
     for i in range(kept):
         total += getf(out, 2 * i + 1)
-    u = rng.random() * total
+    u = uniform(z) * total
     reached = 0.0
     for i in range(kept):
         reached += getf(out, 2 * i + 1)
@@ -977,7 +1016,7 @@ def choose(net, z, out, found, rng):
 
 
 @kernel
-def fire_immediates(net, z, counted, rng):
+def fire_immediates(net, z, counted):
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)
     out = address(z, Z_OUT)
@@ -985,7 +1024,7 @@ def fire_immediates(net, z, counted, rng):
         if geti(z, Z_INSTANT) > geti(z, Z_LIMIT):
             return LOOP
         found = gather_immediates(net, z, out)
-        t = choose(net, z, out, found, rng) if found > 0 else WRONG
+        t = choose(net, z, out, found) if found > 0 else WRONG
         if t < 0:
             seti(z, Z_PROBLEM, -1)
             return WRONG
@@ -1002,15 +1041,17 @@ def fire_immediates(net, z, counted, rng):
 
 
 @kernel
-def begin(net, z, rng):
+def begin(net, z):
     """From the initial marking: immediates first, then every timed transition is looked at."""
     order = geti(net, H_IMMEDIATES)
     for i in range(order + 1, order + 1 + geti(net, order)):
         list_enabled(net, z, geti(net, i))
     seti(z, Z_FIRED, -1)
-    status = fire_immediates(net, z, False, rng)
+    status = fire_immediates(net, z, False)
     if status != 0:
         return status
+    for t in range(geti(net, H_TRANSITIONS)):
+        seti(address(z, Z_COUNTS), t, 0)
     dirty = address(z, Z_DIRTY)
     order = geti(net, H_TIMED)
     for i in range(order + 1, order + 1 + geti(net, order)):
@@ -1150,7 +1191,7 @@ def hold(z, horizon):
 
 
 @kernel
-def step(net, z, rng):
+def step(net, z):
     """The next event up to the marking after it: DONE, or why not."""
     ties = address(z, Z_TIES)
     keys = address(z, Z_KEYS)
@@ -1176,7 +1217,7 @@ def step(net, z, rng):
         kept = gather_expired(net, z, ties, found, out)
         t = geti(out, 0)
         if kept > 1:
-            t = choose(net, z, out, kept, rng)
+            t = choose(net, z, out, kept)
             if t < 0:
                 seti(z, Z_PROBLEM, -1)
                 return WRONG
@@ -1186,9 +1227,7 @@ def step(net, z, rng):
     seti(z, Z_FIRED, t)
     if fire_one(net, z, t, True) < 0:
         return WRONG
-    seti(z, Z_PHASE, CLOCKS)
-    if geti(address(z, Z_ENABLED), 0) > 0:
-        return fire_immediates(net, z, True, rng)
+    seti(z, Z_PHASE, FIRING)
     return 0
 
 
@@ -1198,10 +1237,16 @@ def run(image, params, state, rng, firings, horizon):
     net = image.ctypes.data
     z = state.ctypes.data
     if geti(z, Z_PHASE) == START:
-        status = begin(net, z, rng)
+        status = begin(net, z)
         if status != 0:
             return status
     while True:
+        if geti(z, Z_PHASE) == FIRING:
+            if geti(address(z, Z_ENABLED), 0) > 0:
+                status = fire_immediates(net, z, True)
+                if status != 0:
+                    return status
+            seti(z, Z_PHASE, CLOCKS)
         if geti(z, Z_PHASE) == CLOCKS:
             status = settle(net, z, params, rng)
             if status != 0:
@@ -1215,6 +1260,6 @@ def run(image, params, state, rng, firings, horizon):
         if getf(address(z, Z_KEYS), K_SIZE * geti(heap, 1)) > horizon:
             hold(z, horizon)
             return HORIZON
-        status = step(net, z, rng)
+        status = step(net, z)
         if status != 0:
             return status

@@ -37,12 +37,15 @@ Z_REWARDS = 25  # of each transition: offset of a list of pairs (program or 0 fo
 Z_LINK_TRACKS = 26
 Z_LINK_WORK = 27  # two doubles a link: used, demand
 Z_BAD = 28  # per transition: 1 where its enabling was found undefined
-Z_SIZE = 29
+Z_NEXT = 29  # address of the generator's next_uint64, and of its state
+Z_GENERATOR = 30
+Z_SIZE = 31
 
 # phases
 READY = 0
 CLOCKS = 1  # the clocks have to be brought in line with the marking
 START = 2
+FIRING = 3  # immediates may be enabled
 
 # key, at the head of a clock's record too
 K_VALUE = 0
@@ -73,7 +76,8 @@ S_TRACKED = 9
 S_SINCE = 10
 S_INTEGRAL = 11
 S_MEMBER = 12  # place among the members of its group
-S_SIZE = 13
+S_CHANGED = 13  # its clocks changed since it was last posted
+S_SIZE = 14
 
 P_ATTAINED = 0  # pair
 P_SINCE = 2  # pair

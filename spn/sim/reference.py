@@ -156,6 +156,10 @@ class Trajectory:
         """See :meth:`spn.sim.engine.Engine.totals`."""
         return self.meter.totals()
 
+    def rates(self) -> Floats:
+        """See :meth:`spn.sim.engine.Engine.rates`."""
+        return np.array(self.meter.rates)
+
     def seconds(self, instant: Instant) -> float:
         base, ticks = instant
         return base + ticks / self.ticks if ticks else base

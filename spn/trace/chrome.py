@@ -11,12 +11,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from spn.errors import DataError, refuse
-from spn.trace.classify import DEVICE_COPIES, STEP_MARK, classify, size
+from spn.trace.classify import DEVICE_COPIES, LARGEST, STEP_MARK, classify, size
 from spn.trace.files import Content
 from spn.trace.intervals import union
 from spn.trace.lenient import parse
@@ -127,7 +128,7 @@ def _add(event: Event, rows: Rows) -> None:
         rows.coarsest = max(rows.coarsest, start)
     start_ns, duration_ns = round(start * 1000), max(1, round(duration * 1000))
     mark = STEP_MARK.match(name)
-    if mark:
+    if mark and len(mark[1]) < 19:
         rows.marks[start_ns, int(mark[1])] = duration_ns
         return
     arguments = _arguments(event)
@@ -138,7 +139,7 @@ def _add(event: Event, rows: Rows) -> None:
         rows.launches[correlation] = start_ns
     operation = rows.names.setdefault(name, len(rows.names))
     thread = rows.threads.setdefault(_thread(event), len(rows.threads))
-    known = correlation if isinstance(correlation, int) and layer is Layer.DEVICE else -1
+    known = correlation if isinstance(correlation, int) and 0 <= correlation < LARGEST and layer is Layer.DEVICE else -1
     rows.columns.append((operation, thread, int(kind), int(layer), start_ns, duration_ns, size(arguments), known))
 
 
@@ -200,6 +201,10 @@ def _check_whole(rows: Rows) -> None:
     """Report a trace that lost events, and starts that their writer rounded."""
     if rows.numbered < (1 - LOST) * (rows.highest + 1):
         rows.problem("trace that is not complete", f"of events numbered up to {rows.highest} there are {rows.numbered}")
+    marks = sorted((start, start + duration) for (start, _), duration in rows.marks.items())
+    crossing = sum(a[1] > b[0] + NESTING_SLACK_NS for a, b in pairwise(marks))
+    if crossing:
+        rows.problem("trace whose step marks overlap", f"{crossing} pairs: are these several processes in one file?")
     if rows.coarsest >= FINE:
         step = float(np.spacing(rows.coarsest))
         rows.problem("trace whose starts are rounded", f"microseconds written as floats this late are {step:g} us apart")
@@ -240,7 +245,7 @@ def _count_index(arguments: Event, rows: Rows) -> None:
 def _rank(about: Mapping[str, Any]) -> int:
     info = about.get("distributedInfo")
     rank = info.get("rank") if isinstance(info, dict) else None
-    return rank if isinstance(rank, int) else -1
+    return rank if isinstance(rank, int) and 0 <= rank < LARGEST else -1
 
 
 def _thread(event: Event) -> Thread:

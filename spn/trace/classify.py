@@ -10,6 +10,7 @@ from typing import Any
 from spn.trace.records import Kind, Layer
 
 STEP_MARK = re.compile(r"ProfilerStep#(\d+)$")
+LARGEST = 2**62  # bytes, or any other whole number of a record
 DEVICE_COPIES = "gpu_user_annotation"  # a range of the host told once more on the device
 
 _DEVICE = {"kernel": Kind.COMPUTE, "gpu_memcpy": Kind.MEMORY, "gpu_memset": Kind.MEMORY, "memcpy": Kind.MEMORY, "memset": Kind.MEMORY}
@@ -66,12 +67,16 @@ def by_name(name: str) -> Kind:
 def size(arguments: Mapping[str, Any]) -> int:
     """Bytes that a record says it moves, or -1: an explicit count, elements of a type, or the shapes and types of its inputs."""
     given = arguments.get("bytes")
-    if isinstance(given, int | float) and math.isfinite(given) and given >= 0:
+    if isinstance(given, int | float) and 0 <= given < LARGEST:
         return int(given)
     elements, kind = arguments.get("In msg nelems"), arguments.get("dtype")
     if isinstance(elements, int) and elements >= 0 and str(kind).lower() in _SIZES:
-        return elements * _SIZES[str(kind).lower()]
-    return _input_size(arguments.get("Input Dims"), arguments.get("Input type"))
+        return _possible(elements * _SIZES[str(kind).lower()])
+    return _possible(_input_size(arguments.get("Input Dims"), arguments.get("Input type")))
+
+
+def _possible(size: int) -> int:
+    return size if 0 <= size < LARGEST else -1
 
 
 def _input_size(dims: object, types: object) -> int:

@@ -60,7 +60,7 @@ class Layout:
 def recognises(text: str) -> bool:
     """Text whose first line that is no comment has a header word or a number before its first separator."""
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
-    return (bool(first) and first.lstrip()[:1] not in "{[<" and first.isprintable()) or "\t" in first
+    return first.lstrip()[:1] not in tuple("{[<") and first.replace("\t", " ").isprintable()
 
 
 def read(content: Content, options: Mapping[str, str]) -> Trace:
@@ -134,6 +134,8 @@ def _duration(header: Sequence[Column], path: str, options: Mapping[str, str]) -
     starts, ends = [c for c in timed if _START.match(c.base)], [c for c in timed if _END.match(c.base)]
     if not spans and len(starts) == len(ends) == 1 and starts[0].scale == ends[0].scale:
         return ends[0], starts[0]
+    if not spans and len(timed) == 1 and timed[0].base.lower() == "time":
+        return timed[0], None
     bare = [c for c in header if c.base.lower() in ("duration", "dur", "time", "latency", "elapsed")] or (
         list(header) if len(header) == 1 else []
     )
@@ -170,7 +172,7 @@ def _table(layout: Layout, body: list[list[str]], lines: list[int], content: Con
         if not 0 < duration < LATEST:
             problems["negative duration" if duration < 0 else "duration of 0" if duration == 0 else "duration that is not finite"] += 1
             continue
-        name = _cell(row, layout.operation) or layout.duration.base
+        name = _cell(row, layout.operation) or ("duration" if layout.minus else layout.duration.base)
         operation = names.setdefault(name, len(names))
         whole = [_whole(_cell(row, c)) for c in (layout.rank, layout.step, layout.bytes)]
         columns.append((operation, int(by_name(name)), round(start), max(1, round(duration)), *whole))

@@ -13,7 +13,22 @@ from hypothesis import strategies as st
 from spn.compiled import compile_net
 from spn.compiled.kernels import evaluate_at
 from spn.expr.evaluate import Undefined, evaluate
-from spn.expr.nodes import Binary, BinaryOp, Call, Conditional, Function, Node, Number, Tokens, Unary, UnaryOp, call, conditional, equal, tokens
+from spn.expr.nodes import (
+    Binary,
+    BinaryOp,
+    Call,
+    Conditional,
+    Function,
+    Node,
+    Number,
+    Tokens,
+    Unary,
+    UnaryOp,
+    call,
+    conditional,
+    equal,
+    tokens,
+)
 from spn.net.model import Net, Place
 
 PLACES = ("a", "b", "c")

@@ -28,7 +28,9 @@ def arc(kind: str, place: str, k: Operand = 1) -> Arc:
     return Arc(kind=ArcKind(kind), place=place, multiplicity=as_node(k))
 
 
-def net(places: dict[str, int], *transitions: Transition, links: dict[str, int] | None = None, capacities: dict[str, int] | None = None) -> Net:
+def net(
+    places: dict[str, int], *transitions: Transition, links: dict[str, int] | None = None, capacities: dict[str, int] | None = None
+) -> Net:
     return Net(
         places=tuple(Place(name=p, initial=k, capacity=(capacities or {}).get(p)) for p, k in places.items()),
         links=tuple(Link(name=n, capacity=as_exact(c)) for n, c in (links or {}).items()),
@@ -153,7 +155,9 @@ def test_an_undefined_expression_behind_a_false_guard_is_not_read():
 
 def transfer(name: str, *links: str, share: Operand = 1, cap: float | None = None, speed: Operand = 1) -> Timed:
     path = Transfer(links=links, share=as_node(share), cap=None if cap is None else as_exact(cap))
-    return Timed(name=name, law=Deterministic(value=as_exact(1)), arcs=(arc("input", "a"),), servers="inf", transfer=path, speed=as_node(speed))
+    return Timed(
+        name=name, law=Deterministic(value=as_exact(1)), arcs=(arc("input", "a"),), servers="inf", transfer=path, speed=as_node(speed)
+    )
 
 
 @pytest.mark.parametrize(

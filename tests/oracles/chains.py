@@ -31,7 +31,7 @@ def stationary(start: S, moves: Moves[S]) -> dict[S, Fraction]:
     n = len(states)
     balance = [[Fraction(0)] * (n + 1) for _ in range(n)]
     for s in states:
-        for rate, to in moves(s):
+        for rate, to in ((rate, to) for rate, to in moves(s) if rate):
             balance[index[to]][index[s]] += Fraction(rate)
             balance[index[s]][index[s]] -= Fraction(rate)
     balance[0] = [Fraction(1)] * (n + 1)  # probabilities sum to 1

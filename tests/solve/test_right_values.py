@@ -213,7 +213,9 @@ def test_averages_over_firings_read_the_marking_just_before():
     b.place("q")
     b.timed("arrive", "free", "q", rate=1)
     b.timed("serve", "q", "free", rate=2)
-    result = exact(model(b, seen=Average(tokens("q"), "arrive"), left=Average(tokens("q"), "serve"), one=Average(equal(tokens("q"), 1), "arrive")))
+    result = exact(
+        model(b, seen=Average(tokens("q"), "arrive"), left=Average(tokens("q"), "serve"), one=Average(equal(tokens("q"), 1), "arrive"))
+    )
     assert (result["seen"], result["left"], result["one"]) == pytest.approx((4 / 7, 11 / 7, 2 / 7), rel=1e-13)
 
 

@@ -1,0 +1,34 @@
+"""Parameters from the command line: ``-p``, and ``--trace`` for what a profiling trace tells."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from spn.cli.inputs import existing_file, settings
+from spn.cli.terminal import prose, say
+from spn.lang.parameters import Given
+
+
+def parameters(arguments: argparse.Namespace, model: Path | None = None) -> tuple[dict[str, Given], tuple[str, ...]]:
+    """The values to load a model with, those of ``-p`` before those of the trace, and what was found in the trace, a line each.
+
+    Of the trace's values only those count that ``model`` has a use for, if one is given.
+    """
+    chosen: dict[str, Given] = dict(settings(arguments.parameter))
+    if getattr(arguments, "trace", None) is None:
+        return chosen, ()
+    from spn.load import load_names
+    from spn.sgd.calibrate import calibrate
+
+    found = calibrate(existing_file(arguments.trace))
+    known = None if model is None else load_names(model)
+    return {**{k: v for k, v in found.settings().items() if known is None or k in known}, **chosen}, found.lines()
+
+
+def print_calibration(lines: tuple[str, ...]) -> None:
+    if lines:
+        say("from the trace:")
+        for line in lines:
+            prose(f"  {line}")
+        say()

@@ -1,0 +1,125 @@
+"""``spn test``: what model files expect of themselves."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from spn.cli.answers import print_json
+from spn.cli.codes import Code
+from spn.cli.expectations import Outcome, Verdict, judge
+from spn.cli.inputs import model_files, settings
+from spn.cli.sampling import progress_line
+from spn.cli.terminal import Progress, report, say, show
+from spn.errors import Diagnostic, SpnError
+from spn.model import Model
+from spn.report.grid import Align, Column, Grid
+from spn.report.text import count, estimate, number
+from spn.result import plain_value
+
+Found = tuple[Path, list[Verdict], tuple[Diagnostic, ...]]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judge every expectation of every file; exit code 1 where one fails, 3 where one stays undecided or a file cannot be answered."""
+    chosen = settings(arguments.parameter)
+    found: list[Found] = []
+    files = model_files(arguments.files)
+    with Progress() as progress:
+        for i, path in enumerate(files):
+            progress.show(str(path), i / len(files))
+            found.append((path, *_judged(path, chosen, arguments, progress)))
+    if arguments.json:
+        print_json([_record(*entry) for entry in found])
+    else:
+        _print(found, arguments.verbose)
+    return _code(found)
+
+
+def _judged(
+    path: Path, chosen: dict[str, str], arguments: argparse.Namespace, progress: Progress
+) -> tuple[list[Verdict], tuple[Diagnostic, ...]]:
+    """The verdicts, or the diagnostics that stood in the way."""
+    from spn.load import load
+    from spn.solve import solve
+
+    options: dict[str, Any] = {"method": arguments.method}
+    if arguments.method != "ctmc":
+        options |= {"seed": arguments.seed, "progress": progress_line(progress)}
+    try:
+        model = load(path, params=chosen)
+        return _verdicts(model, solve, options), ()
+    except SpnError as error:
+        return [], error.diagnostics
+
+
+def _verdicts(model: Model, solve: Any, options: dict[str, Any]) -> list[Verdict]:
+    def exactly(asked: Model, **_: object) -> Any:  # the exact method takes no precision
+        return solve(asked, method="ctmc")
+
+    return judge(model, exactly) if options["method"] == "ctmc" else judge(model, solve, **options)
+
+
+def _code(found: list[Found]) -> int:
+    outcomes = {v.outcome for _, verdicts, _ in found for v in verdicts}
+    if Outcome.FAIL in outcomes:
+        return Code.NEGATIVE
+    return Code.FAILED if Outcome.UNDECIDED in outcomes or any(errors for *_, errors in found) else Code.OK
+
+
+def _print(found: list[Found], verbose: bool) -> None:
+    """A line a file, and the expectations that did not pass; all of them for a single file."""
+    for path, verdicts, errors in found:
+        report(*errors)
+        say(f"{path}: {_tally(verdicts, errors)}")
+        rows = tuple(_row(v) for v in verdicts if verbose or len(found) == 1 or v.outcome is not Outcome.PASS)
+        if rows:
+            show(Grid((Column("  result"), Column("method"), Column("found", Align.POINT), Column("expectation")), rows))
+    if len(found) > 1:
+        say(f"{count(len(found), 'file')}: {_tally([v for _, vs, _ in found for v in vs], sum((e for *_, e in found), ()))}")
+
+
+def _row(verdict: Verdict) -> tuple[str, ...]:
+    return f"  {verdict.outcome.value}", verdict.method, _found(verdict), text_of(verdict)
+
+
+def text_of(verdict: Verdict) -> str:
+    """The expectation as the file writes it, on one line, without its keyword."""
+    e = verdict.expectation
+    if e.span is None:
+        return f"… {e.op} {number(verdict.right)}"
+    return " ".join(e.span.text.split()).removeprefix("expect ")
+
+
+def _found(verdict: Verdict) -> str:
+    shown, half = estimate(verdict.left, verdict.half_width)
+    side = f"{shown} ± {half}" if half else shown
+    return f"{side} {verdict.expectation.op} {number(verdict.right)}" if verdict.outcome is not Outcome.PASS else side
+
+
+def _tally(verdicts: list[Verdict], errors: tuple[Diagnostic, ...]) -> str:
+    outcomes = [v.outcome for v in verdicts]
+    words = ((Outcome.PASS, "passed"), (Outcome.FAIL, "FAILED"), (Outcome.UNDECIDED, "undecided"))
+    parts = [f"{n} {word}" for o, word in words if (n := outcomes.count(o))] + [count(len(errors), "error")] * bool(errors)
+    return ", ".join(parts) or "expects nothing"
+
+
+def _record(path: Path, verdicts: list[Verdict], errors: tuple[Diagnostic, ...]) -> dict[str, Any]:
+    from spn.cli.check import diagnostic_record
+
+    return {
+        "file": str(path),
+        "expectations": [
+            {
+                "text": text_of(v),
+                "outcome": v.outcome.value.lower(),
+                "left": plain_value(v.left),
+                "right": plain_value(v.right),
+                "half_width": plain_value(v.half_width),
+                "method": v.method,
+            }
+            for v in verdicts
+        ],
+        "diagnostics": [diagnostic_record(d) for d in errors],
+    }

@@ -1,0 +1,116 @@
+"""The closed classes of a net's markings, where the net is small enough to see all of them before a run.
+
+Only markings are looked at, not clocks: a transition that can fire in a marking is taken to fire there sooner or later. So more may look
+possible than the laws allow, never less; a net with one closed class that is no single absorbing marking has one long run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from spn.errors import SpnError
+from spn.net import semantics
+from spn.net.model import Marking, Net, initial_marking
+from spn.net.semantics import Rules
+
+BUDGET = 20_000  # enablings looked at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedClass:
+    """Markings that, once entered, are never left. ``absorbing``: a single marking in which nothing ever fires."""
+
+    markings: frozenset[Marking]
+    absorbing: bool
+
+
+def closed_classes(net: Net) -> tuple[ClosedClass, ...] | None:
+    """The closed classes reachable from the initial marking; None where the net is too large, or means nothing in some marking (which
+    the run will report if it gets there)."""
+    try:
+        graph = _graph(semantics.rules(net))
+    except SpnError:
+        return None
+    if graph is None:
+        return None
+    return tuple(
+        ClosedClass(markings=frozenset(c), absorbing=len(c) == 1 and not graph[next(iter(c))])
+        for c in _components(graph)
+        if all(set(graph[m]) <= c for m in c)
+    )
+
+
+def _graph(r: Rules) -> dict[Marking, tuple[Marking, ...]] | None:
+    """The reachable markings, vanishing ones too, with their successors; None beyond the budget."""
+    found: dict[Marking, tuple[Marking, ...]] = {}
+    waiting = [initial_marking(r.net)]
+    most = BUDGET // max(1, len(r.transitions))
+    while waiting:
+        m = waiting.pop()
+        if m in found:
+            continue
+        if len(found) >= most:
+            return None
+        found[m] = tuple(dict.fromkeys(_successors(r, m)))
+        waiting.extend(s for s in found[m] if s not in found)
+    return found
+
+
+def _successors(r: Rules, m: Marking) -> Iterator[Marking]:
+    chosen = semantics.enabled_immediates(r, m)
+    if chosen:
+        yield from (semantics.fire(r, t, m) for t, _ in chosen)
+        return
+    for t in r.timed:
+        if semantics.enabling_degree(r, t, m) > 0 and semantics.speed(r, t, m) > 0:
+            yield semantics.fire(r, t, m)
+
+
+def _components(graph: Mapping[Marking, tuple[Marking, ...]]) -> Iterator[set[Marking]]:
+    """Strongly connected components (Tarjan, SIAM J. Comput. 1, 1972), without recursion."""
+    number: dict[Marking, int] = {}
+    low: dict[Marking, int] = {}
+    open_: list[Marking] = []
+    inside: set[Marking] = set()
+    for root in graph:
+        if root in number:
+            continue
+        path: list[tuple[Marking, Iterator[Marking]]] = []
+        _enter(root, graph, number, low, open_, inside, path)
+        while path:
+            m, successors = path[-1]
+            step = next((s for s in successors if s not in number or s in inside), None)
+            if step is None:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[m])
+                if low[m] == number[m]:
+                    yield _close(m, open_, inside)
+            elif step in number:
+                low[m] = min(low[m], number[step])
+            else:
+                _enter(step, graph, number, low, open_, inside, path)
+
+
+def _enter(
+    m: Marking,
+    graph: Mapping[Marking, tuple[Marking, ...]],
+    number: dict[Marking, int],
+    low: dict[Marking, int],
+    open_: list[Marking],
+    inside: set[Marking],
+    path: list[tuple[Marking, Iterator[Marking]]],
+) -> None:
+    number[m] = low[m] = len(number)
+    open_.append(m)
+    inside.add(m)
+    path.append((m, iter(graph[m])))
+
+
+def _close(m: Marking, open_: list[Marking], inside: set[Marking]) -> set[Marking]:
+    component: set[Marking] = set()
+    while m not in component:
+        component.add(open_.pop())
+    inside -= component
+    return component

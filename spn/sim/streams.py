@@ -1,0 +1,129 @@
+"""Independent streams of random numbers, and the trajectories that they drive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from spn.errors import AnalysisError, refuse
+from spn.measure import Primitive
+from spn.net.model import Net
+from spn.sim.control import Control
+from spn.sim.engine import Ending, Engine, Floats
+from spn.sim.reference import Trajectory
+from spn.sim.setup import prepare
+
+T = TypeVar("T")
+Choice = Literal["auto", "python", "compiled"]
+PYTHON_BUDGET = 60_000  # firings that plain Python makes in about a second; more is worth a kernel
+CHUNK = 500_000  # firings between two looks at the clock and for an interruption
+
+
+def generator(seed: int, stream: int) -> np.random.Generator:
+    """The generator of a stream: child ``stream`` of ``SeedSequence(seed)``, whoever runs it and in whatever order."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream,)))
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system's entropy, short enough for a JSON number."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(12))
+
+
+class Crew:
+    """Makes trajectories, in plain Python while the job is small and by the kernel once it is not; both give the same draws, so that
+    the answer does not depend on it."""
+
+    def __init__(self, net: Net, primitives: Sequence[Primitive], seed: int, control: Control, engine: Choice = "auto") -> None:
+        self.compiled = prepare(net, primitives)
+        self.primitives = tuple(primitives)
+        self.seed = seed
+        self.control = control
+        self.engine = engine
+
+    def use_kernel(self, firings: int) -> bool:
+        """Whether a job of so many firings in all goes to the kernel."""
+        return self.engine == "compiled" or (self.engine == "auto" and firings > PYTHON_BUDGET)
+
+    def trajectory(self, stream: int, *, kernel: bool) -> Engine:
+        rng = generator(self.seed, stream)
+        if not kernel:
+            return Trajectory(self.compiled, self.primitives, rng)
+        from spn.sim.fast import CompiledTrajectory
+
+        return CompiledTrajectory(self.compiled, self.primitives, rng)
+
+    def run(self, engine: Engine, firings: int, horizon: float) -> Ending:
+        """Run an engine in chunks, so that an interruption is noticed. Raises :class:`spn.sim.control.Stopped`."""
+        most = CHUNK if not isinstance(engine, Trajectory) else CHUNK // 100
+        while firings > 0:
+            self.control.check()
+            before = engine.firings
+            ending = engine.run(min(firings, most), horizon)
+            self.control.count(engine.firings - before)
+            if ending is not Ending.FIRINGS:
+                return ending
+            firings -= most
+        return Ending.FIRINGS
+
+    def each(self, work: Callable[[int], T], items: Sequence[int], *, kernel: bool) -> list[T]:
+        """``work`` of every item, in order; by threads where the kernel runs (it does not hold the interpreter's lock)."""
+        if not kernel or self.control.workers == 1 or len(items) < 2:
+            return [work(i) for i in items]
+        with ThreadPoolExecutor(self.control.workers) as pool:
+            tasks = [pool.submit(work, i) for i in items]
+            try:
+                wait(tasks, return_when=FIRST_EXCEPTION)
+            except KeyboardInterrupt:
+                self.control.interrupt()
+            return [t.result() for t in tasks]
+
+
+class Stream:
+    """One long run cut into batches of equally many firings; ``rows`` are (time, sums) per batch."""
+
+    def __init__(self, crew: Crew, number: int, batch: int) -> None:
+        self.crew = crew
+        self.number = number
+        self.batch = batch
+        self.kernel = False
+        self.engine = crew.trajectory(number, kernel=False)
+        self.rows: list[Floats] = []
+        self.still = False
+        self._last = np.zeros(1 + len(crew.primitives))
+
+    def switch(self) -> None:
+        """Go on with the kernel: it makes the same draws, so it is brought to the same point and takes over."""
+        done = self.engine.firings
+        self.engine, self.kernel = self.crew.trajectory(self.number, kernel=True), True
+        if done:
+            self.engine.run(done, np.inf)
+
+    def extend(self, count: int) -> None:
+        """Run until there are ``count`` batches, or nothing happens any more. A batch in which no time passes goes into the next."""
+        while len(self.rows) < count and not self.still:
+            self.still = self.crew.run(self.engine, self.batch, np.inf) is Ending.STILL
+            now = np.array([self.engine.time, *self.engine.totals()])
+            if not self.still and now[0] > self._last[0]:
+                self.rows.append(now - self._last)
+                self._last = now
+
+    def merge(self) -> None:
+        """Join neighbouring batches: half as many, twice as long. An odd one at the end is undone by leaving it out."""
+        pairs = len(self.rows) // 2
+        self.rows = [self.rows[2 * i] + self.rows[2 * i + 1] for i in range(pairs)]
+        self.batch *= 2
+
+
+def refuse_equal(generators: Sequence[np.random.Generator]) -> None:
+    """Replications from equal streams would look exact: refuse them."""
+    states: list[Any] = [repr(g.bit_generator.state) for g in generators]
+    if len(set(states)) < len(states):
+        raise refuse(
+            AnalysisError,
+            "E0704",
+            "two replications would use one and the same stream of random numbers",
+            help="give every replication a stream of its own (SeedSequence.spawn)",
+        )

@@ -1,0 +1,172 @@
+"""The state space against an independent oracle over the rationals, for random nets and by both ways of expanding a level."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from spn.errors import SemanticsError
+from spn.expr.nodes import conditional, equal, tokens
+from spn.measure import FiringRate, LinkRate, RunningClocks, TimeAverage
+from spn.net import semantics
+from spn.net.builder import NetBuilder
+from spn.net.model import Net
+from spn.reach import StateSpace, explore
+from spn.reach.graph import explore_graph
+from spn.reach.space import Limits
+from tests.oracles import gspn
+
+PLACES = ("a", "b", "c")
+ALWAYS_WIDE, ALWAYS_NARROW = 0, 10**9
+
+
+@st.composite
+def nets(draw: st.DrawFn) -> Net:
+    """Bounded nets of three places with every kind of arc, guards, priorities, and rates and weights that depend on the marking."""
+    b = NetBuilder()
+    for place in PLACES:
+        b.place(place, draw(st.integers(0, 2)), capacity=2)
+    place, count = st.sampled_from(PLACES), st.sampled_from([1, 1, 1, 2])
+    some = st.dictionaries(place, count, max_size=2)
+    quantity = st.sampled_from([1, 2, 5, 1 + tokens("a"), tokens("b") * 3, conditional(tokens("c") > 1, 1, 2)])
+    for i in range(draw(st.integers(2, 5))):
+        common = {
+            "inputs": draw(st.dictionaries(place, count, min_size=1, max_size=2)),
+            "outputs": draw(some),
+            "tests": draw(st.sampled_from([(), (), ("a",), ("b",)])),
+            "inhibitors": draw(st.sampled_from([(), (), {"c": 2}, {"a": 1}])),
+            "flushes": draw(st.sampled_from([(), (), (), ("b",)])),
+            "when": draw(st.sampled_from([None, None, tokens("a") < 2, equal(tokens("b"), tokens("c"))])),
+        }
+        if draw(st.booleans()) and i:
+            b.immediate(f"t{i}", **common, weight=draw(quantity), priority=draw(st.sampled_from([1, 1, 2])))
+        else:
+            b.timed(f"t{i}", **common, rate=draw(quantity), servers=draw(st.sampled_from([1, 2, "inf"])))
+    return b.build()
+
+
+def matrix(space: StateSpace) -> np.ndarray:
+    dense = np.zeros((space.n, space.n))
+    dense[space.rates.sources(), space.rates.columns] = space.rates.values
+    return dense
+
+
+@settings(max_examples=150, deadline=None)
+@given(nets())
+def test_random_nets_agree_with_the_oracle(net: Net) -> None:
+    rewards = [FiringRate(t.name) for t in net.transitions]
+    try:
+        right = gspn.chain(net)
+    except (gspn.Trap, SemanticsError):
+        with pytest.raises(SemanticsError):
+            explore(net)
+        return
+    space = explore(net, rewards)
+    markings = [tuple(m) for m in space.markings.tolist()]
+    assert sorted(markings) == sorted(right.rates)
+    index = {m: k for k, m in enumerate(markings)}
+    rates, initial = np.zeros((space.n, space.n)), np.zeros(space.n)
+    for m, row in right.rates.items():
+        for to, rate in row.items():
+            rates[index[m], index[to]] = float(rate)
+    for m, p in right.initial.items():
+        initial[index[m]] = float(p)
+    np.testing.assert_allclose(matrix(space), rates, rtol=1e-12)
+    np.testing.assert_allclose(space.initial, initial, rtol=1e-12)
+    for t, reward in enumerate(rewards):
+        np.testing.assert_allclose(space.rewards[reward], [float(right.firings[m].get(t, 0)) for m in markings], rtol=1e-12, atol=1e-15)
+
+
+@settings(max_examples=100, deadline=None)
+@given(nets())
+def test_wide_and_narrow_levels_give_the_same_graph(net: Net) -> None:
+    try:
+        narrow = explore_graph(net, Limits(), narrow=ALWAYS_NARROW)
+    except SemanticsError:
+        with pytest.raises(SemanticsError):
+            explore_graph(net, Limits(), narrow=ALWAYS_WIDE)
+        return
+    wide = explore_graph(net, Limits(), narrow=ALWAYS_WIDE)
+    for part in ("markings", "vanishing", "parent", "via", "source", "target", "transition"):
+        np.testing.assert_array_equal(getattr(wide, part), getattr(narrow, part), err_msg=part)
+    np.testing.assert_allclose(wide.weight, narrow.weight, rtol=1e-15)
+
+
+@settings(max_examples=50, deadline=None)
+@given(nets())
+def test_the_graph_is_breadth_first(net: Net) -> None:
+    try:
+        g = explore_graph(net, Limits())
+    except SemanticsError:
+        assume(False)
+    r = semantics.rules(net)
+    assert (np.diff(g.parent) >= 0).all()
+    for s in range(1, len(g.parent)):
+        before, after = (tuple(g.markings[k].tolist()) for k in (g.parent[s], s))
+        assert semantics.fire(r, int(g.via[s]), before) == after
+
+
+def test_links_and_clocks_in_every_state() -> None:
+    b = NetBuilder()
+    b.link("nic", 100)
+    b.place("think", 3)
+    b.place("out")
+    b.timed("ask", "think", "out", rate=1, servers=2)
+    b.timed("send", "out", "think", rate=0.1, over="nic", cap=40)
+    rewards = [RunningClocks("ask"), RunningClocks("send"), LinkRate("nic"), FiringRate("send"), TimeAverage(tokens("out") ** 2)]
+    for narrow in (ALWAYS_WIDE, ALWAYS_NARROW):
+        space = explore(b.build(), rewards, narrow=narrow)
+        assert space.markings.tolist() == [[3, 0], [2, 1], [1, 2], [0, 3]]
+        got = [space.rewards[p].tolist() for p in rewards]
+        assert got == [[2, 2, 1, 0], [0, 1, 2, 3], [0, 40, 80, 100], [0, 4, 8, pytest.approx(10)], [0, 1, 4, 9]]
+
+
+def test_a_value_at_a_firing_is_read_in_the_vanishing_marking() -> None:
+    b = NetBuilder()
+    for place, k in (("p", 1), ("v", 0)):
+        b.place(place, k)
+    b.timed("go", "p", {"v": 3}, rate=2)
+    b.immediate("drop", {"v": 1}, (), when=tokens("v") > 1)
+    b.immediate("end", {"v": 1}, "p", when=equal(tokens("v"), 1))
+    value = FiringRate("drop", tokens("v"))
+    assert explore(b.build(), [value]).rewards[value].tolist() == [pytest.approx(2 * (3 + 2))]
+
+
+def test_a_vanishing_loop_left_once_in_1e18_turns_is_exact() -> None:
+    """Sequential choice between two exits, each of weight w against 1 for going round: the exits share by their own odds."""
+    b = NetBuilder()
+    for place, k in (("p", 1), ("x", 0), ("y", 0), ("l", 0), ("r", 0)):
+        b.place(place, k)
+    b.timed("go", "p", "x", rate=1)
+    b.immediate("xy", "x", "y", weight=10**18)
+    b.immediate("yx", "y", "x", weight=10**18)
+    b.immediate("left", "x", "l", weight=1)
+    b.immediate("right", "y", "r", weight=3)
+    b.timed("lp", "l", "p", rate=1)
+    b.timed("rp", "r", "p", rate=1)
+    space = explore(b.build(), [FiringRate("left"), FiringRate("right"), FiringRate("xy")])
+    start = space.markings.tolist().index([1, 0, 0, 0, 0])
+    assert space.rewards[FiringRate("left")][start] == pytest.approx(1 / 4, rel=1e-14)
+    assert space.rewards[FiringRate("right")][start] == pytest.approx(3 / 4, rel=1e-14)
+    assert space.rewards[FiringRate("xy")][start] == pytest.approx(1e18 / 4, rel=1e-13)
+
+
+def test_a_net_without_places_has_one_marking() -> None:
+    b = NetBuilder()
+    b.timed("tick", rate=3)
+    space = explore(b.build(), [FiringRate("tick")])
+    assert (space.n, space.rewards[FiringRate("tick")].tolist(), len(space.dead)) == (1, [3.0], 0)
+
+
+def test_dead_and_stuck_markings_are_told_apart() -> None:
+    b = NetBuilder()
+    for place, k in (("s", 1), ("d", 0), ("f", 0)):
+        b.place(place, k)
+    b.timed("die", "s", "d", rate=1)
+    b.timed("freeze", "s", "f", rate=1)
+    b.timed("frozen", "f", "s", rate=tokens("d"))
+    space = explore(b.build())
+    assert [space.markings[i].tolist() for i in space.dead] == [[0, 1, 0]]
+    assert [space.markings[i].tolist() for i in space.stuck] == [[0, 0, 1]]
