@@ -7,22 +7,22 @@ from pathlib import Path
 
 from spn.cli.inputs import existing_file, settings
 from spn.cli.terminal import prose, say
-from spn.lang.parameters import Given
+from spn.load import Setting
 
 
-def parameters(arguments: argparse.Namespace, model: Path | None = None) -> tuple[dict[str, Given], tuple[str, ...]]:
+def parameters(arguments: argparse.Namespace, model: Path | None = None) -> tuple[dict[str, Setting], tuple[str, ...]]:
     """The values to load a model with, those of ``-p`` before those of the trace, and what was found in the trace, a line each.
 
     Of the trace's values only those count that ``model`` has a use for, if one is given.
     """
-    chosen: dict[str, Given] = dict(settings(arguments.parameter))
+    chosen: dict[str, Setting] = dict(settings(arguments.parameter))
     if getattr(arguments, "trace", None) is None:
         return chosen, ()
-    from spn.load import load_names
+    from spn.load import settable
     from spn.sgd.calibrate import calibrate
 
     found = calibrate(existing_file(arguments.trace))
-    known = None if model is None else load_names(model)
+    known = None if model is None else settable(model)
     return {**{k: v for k, v in found.settings().items() if known is None or k in known}, **chosen}, found.lines()
 
 

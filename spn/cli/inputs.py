@@ -29,19 +29,21 @@ MAX_POINTS: Final = 100_000
 def existing_file(text: str) -> Path:
     """The path of a file that exists, or a DataError with the nearest one beside it that does."""
     path = Path(text)
-    if path.is_file():
-        return path
     if path.is_dir():
         raise refuse(DataError, "E0902", f"{text} is a folder, not a file", help="name a file in it")
+    if path.exists():  # pipes too: `spn check <(make-a-model)`
+        return path
     near = _nearest_of(path.name, _files(path.parent.glob("*")))
     raise refuse(DataError, "E0901", f"there is no file {text}", help=f"did you mean {near}?" if near else _folder_hint(path))
 
 
 def model_file(text: str) -> Path:
-    """The same for a model file; the nearest is also sought below its folder and among the shipped models."""
-    path = Path(text)
-    if path.is_file() or path.is_dir():
-        return existing_file(text)
+    """The same for a model file, which may be a shipped one; the nearest is also sought below its folder and among the shipped."""
+    from spn.load import find
+
+    path = find(text)
+    if path.exists():
+        return existing_file(str(path))
     near = nearest_model(path)
     raise refuse(DataError, "E0901", f"there is no file {text}", help=f"did you mean {near}?" if near else _folder_hint(path))
 

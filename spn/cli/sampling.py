@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 
 from spn.cli.terminal import Progress
+
+
+class State(Protocol):
+    """What a simulation tells on its way: the worst relative half-width so far and the one wanted; as text, a line for people."""
+
+    @property
+    def worst(self) -> float: ...
+    @property
+    def precision(self) -> float: ...
+
 
 _NAMES: Final = ("seed", "precision", "confidence", "replications", "horizon", "max_seconds")
 
@@ -16,10 +27,10 @@ def options(arguments: argparse.Namespace, progress: Progress, *, simulating: bo
     return {**given, "progress": progress_line(progress)} if simulating else given
 
 
-def progress_line(progress: Progress) -> Any:
-    """A callback that shows how far the run has come."""
+def progress_line(progress: Progress) -> Callable[[State], None]:
+    """A callback that shows how far the run has come: the work left grows with the square of the precision wanted."""
 
-    def show(*state: Any) -> None:
-        progress.show(" ".join(str(s) for s in state))
+    def show(state: State) -> None:
+        progress.show(str(state), min(1.0, (state.precision / state.worst) ** 2) if state.worst > 0 else 1.0)
 
     return show

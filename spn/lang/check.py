@@ -65,6 +65,7 @@ class Checker(Inference):
     def statement(self, statement: ast.Statement) -> bool:
         """Is a statement right as far as names and dimensions go?"""
         before = len(self.report.errors)
+        self.scope.statement = statement.span
         match statement:
             case ast.Param():
                 self._param(statement)

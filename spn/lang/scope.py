@@ -66,6 +66,7 @@ class Scope:
     links: dict[str, Symbol] = field(default_factory=dict)
     unitless: bool = False
     used: set[tuple[Kind, str]] = field(default_factory=set)
+    statement: Span | None = None  # the one being read
 
     def space(self, kind: Kind) -> dict[str, Symbol]:
         match kind:
@@ -93,7 +94,10 @@ class Scope:
             _unknown_value(name, self, report)
             return None
         self.used.add((symbol.kind, name.text))
-        if symbol.position >= name.span.start or symbol.name.span.source is not name.span.source:
+        # A law that the caller gives has a text of its own and stands where its statement stands.
+        inside = self.statement is None or name.span.source is self.statement.source
+        at = name.span.start if inside or self.statement is None else self.statement.start
+        if symbol.position >= at:
             report.error("E0205", f"{symbol.kind} {quoted(name.text)} is used before it is declared", name.span, help="declare it above")
             return None
         return symbol

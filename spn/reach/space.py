@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,13 +16,18 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+LARGE = 100_000  # entries from which scipy builds compressed rows
+SHARE_OF_MEMORY = 0.7
+UNKNOWN_MEMORY = 4e9
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When exploration stops: ``states`` counts all markings, vanishing ones included; ``memory`` is in bytes."""
+    """When exploration stops: ``states`` counts all markings, vanishing ones included; ``memory`` is in bytes, by default most of what
+    is available."""
 
     states: int = 5_000_000
-    memory: float = 4e9
+    memory: float = field(default_factory=lambda: SHARE_OF_MEMORY * available_memory())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +100,32 @@ class StateSpace:
 def compressed(n: int, rows: Ints, columns: Ints, values: Floats) -> Rates:
     """Rates from triplets: duplicates are added, entries on the diagonal and zeros are dropped."""
     keep = (rows != columns) & (values > 0)
-    key = rows[keep] * n + columns[keep]
-    unique, inverse = np.unique(key, return_inverse=True)
+    if len(rows) > LARGE:
+        return _compressed_large(n, rows[keep], columns[keep], values[keep])
+    unique, inverse = np.unique(rows[keep] * n + columns[keep], return_inverse=True)
     total = np.bincount(inverse, values[keep], len(unique)).astype(np.float64)
-    source = unique // n if n else unique
+    source, target = (unique // n, unique % n) if n else (unique, unique)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
-    return Rates(indptr=indptr.astype(np.int64), columns=(unique % n if n else unique).astype(np.int64), values=total)
+    return Rates(indptr=indptr.astype(np.int64), columns=target.astype(np.int64), values=total)
+
+
+def _compressed_large(n: int, rows: Ints, columns: Ints, values: Floats) -> Rates:
+    """The same in linear time; scipy is worth its import."""
+    from scipy.sparse import coo_array
+
+    matrix = coo_array((values, (rows, columns)), shape=(n, n)).tocsr()
+    matrix.sum_duplicates()
+    return Rates(indptr=matrix.indptr.astype(np.int64), columns=matrix.indices.astype(np.int64), values=matrix.data)
+
+
+def available_memory() -> float:
+    """Bytes of memory that can be had without swapping, or half of what the machine has where that is not known."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        pass
+    try:
+        return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return UNKNOWN_MEMORY

@@ -30,11 +30,15 @@ TOLERANCE = 1e-10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """``tolerance`` on the residual; ``max_states`` counts markings, vanishing ones and phases included; ``max_memory`` in bytes."""
+    """``tolerance`` on the residual; ``max_states`` counts markings, vanishing ones and phases included; ``max_memory`` in bytes, None for
+    most of what is available."""
 
     tolerance: float = TOLERANCE
     max_states: int = 5_000_000
-    max_memory: float = 4e9
+    max_memory: float | None = None
+
+    def limits(self) -> Limits:
+        return Limits(states=self.max_states) if self.max_memory is None else Limits(states=self.max_states, memory=self.max_memory)
 
 
 def may(model: Model) -> list[Diagnostic]:
@@ -100,7 +104,7 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
     if refused:
         raise AnalysisError(*refused)
     wanted = tuple(dict.fromkeys(chain.from_iterable(primitives(m.body, model.net) for m in model.measures)))
-    expansion, space, rewards = state_space(model.net, wanted, Limits(states=options.max_states, memory=options.max_memory))
+    expansion, space, rewards = state_space(model.net, wanted, options.limits())
     solved = long_run(space.rates, space.initial, options.tolerance)
     measures = _measures(model, rewards, solved.pi)
     return Result(

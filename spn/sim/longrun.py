@@ -1,0 +1,261 @@
+"""The two ways to a sample: batches of long runs, and independent replications.
+
+*Batches.* ``STREAMS`` independent long runs are cut into batches of equally many firings; batches are joined in pairs as the runs grow, so that
+a run always has between ``BATCHES`` and twice as many, each ever longer. A warm-up, found by the marginal standard error rule on the batches
+averaged over the streams, is left out; the rest is regrouped into ``GROUPS`` groups a stream, whose sums are the rows of the sample.
+
+*Replications.* Each runs from the initial marking: over a horizon, or, where the net may end in different long runs, until it has settled in
+one. A replication that reaches an absorbing marking counts with the values there for ever after.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spn.net.model import Marking
+from spn.sim.classes import ClosedClass
+from spn.sim.control import Control, Stopped
+from spn.sim.engine import Ending, Engine, Floats
+from spn.sim.estimate import disagreement, regroup, warm_up
+from spn.sim.streams import Crew, Stream, generator, refuse_equal
+
+STREAMS = 4
+BATCHES = 64
+FIRST_BATCH = 64  # firings
+GROUPS = 16  # rows of the sample a stream
+REPLICATIONS = 64  # of the first round; and the number of rows to which more are joined
+SETTLE = 10_000  # firings of a replication that are left out, and as many that are measured
+NEVER_SETTLES = 100  # times as many firings, in which a small net must have come to a closed class
+DISAGREE = 1e-6  # level at which streams with different long runs are told apart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """Where a replication ended: a key that is equal for equal classes, its marking, whether nothing happens there any more."""
+
+    key: object
+    marking: Marking
+    still: bool
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Rows for :mod:`spn.sim.estimate`, from ``streams`` independent runs, one after the other. ``warmed`` says that the part left out was a
+    minor part. ``ends`` and ``each`` (replications only): where every replication ended, and its row."""
+
+    rows: Floats
+    streams: int
+    replications: int
+    batches: int = 0
+    warm_up: float = 0.0
+    warmed: bool = True
+    ends: tuple[Ended, ...] = ()
+    each: Floats = field(default_factory=lambda: np.zeros((0, 1)))
+
+
+class Irregular(Exception):
+    """Batches of long runs are no way to this model's values: a run came to rest, or the runs disagree. Internal."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Batches:
+    """Long runs that grow until the sample is good enough."""
+
+    def __init__(self, crew: Crew, warmup: float | None) -> None:
+        self.crew = crew
+        self.warmup = warmup
+        refuse_equal([generator(crew.seed, k) for k in range(STREAMS)])
+        self.streams = [Stream(crew, k, FIRST_BATCH) for k in range(STREAMS)]
+        self.count = BATCHES
+        self._disagreed = 0
+
+    def planned(self) -> int:
+        """Firings of the runs once they have their batches."""
+        return STREAMS * self.count * self.streams[0].batch
+
+    def grow(self, factor: float) -> bool:
+        """Make the runs longer by a factor; False where the limit on firings does not allow any more."""
+        factor = min(factor, self.crew.control.max_firings / self.planned())
+        self.count = int(self.count * factor)
+        if factor < 1.02:
+            return False
+        while self.count >= 2 * BATCHES:
+            for s in self.streams:
+                s.merge()
+            self.count //= 2
+        return True
+
+    def extend(self) -> None:
+        """Run until every stream has its batches."""
+        kernel = self.streams[0].kernel or self.crew.use_kernel(self.planned())
+
+        def work(k: int) -> None:
+            stream = self.streams[k]
+            if kernel and not stream.kernel:
+                stream.switch()
+            stream.extend(self.count)
+
+        self.crew.each(work, range(STREAMS), kernel=kernel)
+        if any(s.still for s in self.streams):
+            raise Irregular("a run came to rest in a marking in which nothing happens any more")
+
+    def sample(self) -> Sample | None:
+        """The rows so far; None while there are too few."""
+        n = min(len(s.rows) for s in self.streams)
+        if n < 2 * GROUPS:
+            return None
+        runs = [np.array(s.rows[:n]) for s in self.streams]
+        cut = self._cut(runs)
+        kept = [regroup(run[cut:], GROUPS) for run in runs if n - cut >= GROUPS]
+        if not kept:
+            return None
+        self._compare(kept)
+        time = float(np.mean([run[:cut, 0].sum() for run in runs]))
+        return Sample(
+            rows=np.concatenate(kept), streams=STREAMS, replications=STREAMS, batches=n - cut, warm_up=time, warmed=cut <= 0.4 * n
+        )
+
+    def _cut(self, runs: Sequence[Floats]) -> int:
+        """Batches to leave out."""
+        if self.warmup is not None:
+            return int(max(np.searchsorted(np.cumsum(run[:, 0]), self.warmup) + 1 for run in runs)) if self.warmup > 0 else 0
+        return warm_up(np.mean([run[:, 1:] / run[:, :1] for run in runs], axis=0))
+
+    def _compare(self, runs: Sequence[Floats]) -> None:
+        self._disagreed = self._disagreed + 1 if disagreement(runs) < DISAGREE else 0
+        if self._disagreed >= 4:
+            raise Irregular("independent runs settle at different values")
+
+
+class Replications:
+    """Independent replications, ever more of them. ``one`` runs replication k and gives its row (1, averages) and where it ended."""
+
+    def __init__(self, crew: Crew, one: Callable[[Engine], tuple[Floats, Ended]], fixed: int | None) -> None:
+        self.crew = crew
+        self.one = one
+        self.fixed = fixed
+        self.count = fixed or REPLICATIONS
+        self.done: dict[int, tuple[Floats, Ended]] = {}
+        self.kernel = crew.use_kernel(0)
+
+    def planned(self) -> int:
+        return self.count
+
+    def grow(self, factor: float) -> bool:
+        """Ask for more replications, by a factor; False where their number is fixed or the limit on firings is reached."""
+        control = self.crew.control
+        factor = min(factor, control.max_firings / max(1, control.firings))
+        if self.fixed is not None or factor < 1.02:
+            return False
+        self.count = math.ceil(self.count * factor / REPLICATIONS) * REPLICATIONS
+        return True
+
+    def extend(self) -> None:
+        """Run the replications that are missing: the first alone, to see how long they are."""
+        if not self.done:
+            self._run([0])
+        made = self.crew.control.firings
+        self.kernel = self.kernel or self.crew.use_kernel(made * self.count // max(1, len(self.done)))
+        self._run([k for k in range(self.count) if k not in self.done])
+
+    def _run(self, numbers: Sequence[int]) -> None:
+        def work(k: int) -> None:
+            self.done[k] = self.one(self.crew.trajectory(k, kernel=self.kernel))
+
+        self.crew.each(work, numbers, kernel=self.kernel)
+
+    def sample(self) -> Sample | None:
+        """The replications before the first that is missing (those that happen to be short are no fair sample)."""
+        n = next((k for k in range(len(self.done) + 1) if k not in self.done), 0)
+        if n < 2:
+            return None
+        each = np.array([self.done[k][0] for k in range(n)])
+        return Sample(
+            rows=each if n < 2 * REPLICATIONS else regroup(each, REPLICATIONS),
+            streams=1,
+            replications=n,
+            ends=tuple(self.done[k][1] for k in range(n)),
+            each=each,
+        )
+
+
+def over_horizon(crew: Crew, horizon: float, start: float) -> Callable[[Engine], tuple[Floats, Ended]]:
+    """Replications averaged over the time from ``start`` to ``horizon``."""
+
+    def one(engine: Engine) -> tuple[Floats, Ended]:
+        before = np.zeros(len(crew.primitives))
+        if start > 0:
+            crew.run(engine, 2**62, start)
+            before = engine.totals()
+        ending = crew.run(engine, 2**62, horizon)
+        rates = (engine.totals() - before) / (horizon - start)
+        return np.array([1.0, *rates]), Ended(key=None, marking=engine.marking, still=ending is Ending.STILL, size=0)
+
+    return one
+
+
+def until_settled(
+    crew: Crew, classes: Sequence[ClosedClass] | None, warmup: float | None
+) -> Callable[[Engine], tuple[Floats, Ended]]:
+    """Replications that run until they are settled in a long run and are averaged there."""
+
+    def settle(engine: Engine) -> bool:
+        """Whether the engine came to rest."""
+        if warmup is not None:
+            return crew.run(engine, 2**62, warmup) is Ending.STILL
+        for _ in range(NEVER_SETTLES):
+            if crew.run(engine, SETTLE, np.inf) is Ending.STILL:
+                return True
+            if classes is None or _class_of(classes, engine.marking) is not None:
+                break
+        return False
+
+    def one(engine: Engine) -> tuple[Floats, Ended]:
+        if not settle(engine):
+            time, before = engine.time, engine.totals()
+            if crew.run(engine, SETTLE, np.inf) is not Ending.STILL:
+                row = np.array([1.0, *(engine.totals() - before) / (engine.time - time)])
+                return row, _ended(classes, engine.marking, still=False)
+        return np.array([1.0, *engine.rates()]), _ended(classes, engine.marking, still=True)
+
+    return one
+
+
+def _class_of(classes: Sequence[ClosedClass], m: Marking) -> int | None:
+    return next((i for i, c in enumerate(classes) if m in c.markings), None)
+
+
+def _ended(classes: Sequence[ClosedClass] | None, m: Marking, *, still: bool) -> Ended:
+    known = None if classes is None else _class_of(classes, m)
+    if known is not None and classes is not None:
+        return Ended(key=known, marking=m, still=still, size=1 if still else len(classes[known].markings))
+    return Ended(key=("still", m) if still else "recurrent", marking=m, still=still, size=1 if still else 0)
+
+
+Collector = Batches | Replications
+
+
+def collect(collector: Collector, judge: Callable[[Sample], float], control: Control) -> Sample | None:
+    """Grow the sample until ``judge`` asks for no more: it gives the factor by which the work should grow, at most 1 when done.
+
+    Ends early at a limit or an interruption, with what there is by then."""
+    try:
+        while True:
+            collector.extend()
+            sample = collector.sample()
+            factor = judge(sample) if sample is not None else 2.0
+            if factor <= 1 or control.exhausted() or not collector.grow(min(factor, 4.0)):
+                return sample
+    except Stopped:
+        pass
+    except KeyboardInterrupt:
+        control.interrupt()
+    return collector.sample()
