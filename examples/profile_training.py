@@ -5,7 +5,7 @@ some steps have more to compute than others. The first one records a Kineto trac
 profiler; of it are kept the step marks, the named ranges, the collectives with their sizes, and the outermost operators.
 
     pip install torch numpy
-    python examples/profile_training.py examples/training_trace.json.gz --steps 100
+    python examples/profile_training.py examples/training_trace.json.gz --steps 80
 
 The package itself needs no torch: this script only shows where ``training_trace.json.gz`` comes from.
 """
@@ -29,7 +29,7 @@ from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
 WORKERS, SENTENCES, FEATURES, WIDTH, CLASSES = 2, 8, 256, 1024, 10
 MEDIAN_LENGTH, SPREAD = 20.0, 0.5  # words of a sentence: lognormal
-WARM_UP = 20
+WARM_UP = 10
 KEPT_ARGUMENTS = ("Input Dims", "Input type")
 KEPT_ABOUT = ("schemaVersion", "distributedInfo", "baseTimeNanoseconds", "displayTimeUnit", "traceEvents")
 
@@ -105,7 +105,7 @@ def arguments(event: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", type=Path, help="where the slimmed trace goes, for instance training_trace.json.gz")
-    parser.add_argument("--steps", type=int, default=100, help="steps recorded, after a warm-up of 21")
+    parser.add_argument("--steps", type=int, default=80, help="steps recorded, after a warm-up of 11")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         raw = os.path.join(folder, "raw.json")

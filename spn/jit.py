@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from llvmlite import ir
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped,unused-ignore]
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np.random._constants import fe_double, ke_double, we_double, ziggurat_exp_r
+from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 KERNEL_FILES = frozenset({"kernels.py", "layout.py", "kinds.py"})  # sources whose constants or code are compiled in
@@ -58,9 +60,9 @@ def inlined(function: F) -> F:
 
 
 # numpy's ziggurat tables of the exponential law, for kernels that draw from a bit generator's address
-EXP_ACCEPT = ke_double.astype("int64")
-EXP_WIDTHS = we_double
-EXP_HEIGHTS = fe_double
+EXP_ACCEPT: NDArray[np.int64] = ke_double.astype(np.int64)
+EXP_WIDTHS: NDArray[np.float64] = we_double
+EXP_HEIGHTS: NDArray[np.float64] = fe_double
 EXP_TAIL = float(ziggurat_exp_r)
 
 
@@ -95,14 +97,13 @@ def _writer(kind: Any, numba_type: Any) -> Any:
     return typed
 
 
-geti = intrinsic(_reader(ir.IntType(64), types.int64))
-getf = intrinsic(_reader(ir.DoubleType(), types.float64))
-seti = intrinsic(_writer(ir.IntType(64), types.int64))
-setf = intrinsic(_writer(ir.DoubleType(), types.float64))
+geti: Callable[[int, int], int] = intrinsic(_reader(ir.IntType(64), types.int64))
+getf: Callable[[int, int], float] = intrinsic(_reader(ir.DoubleType(), types.float64))
+seti: Callable[[int, int, int], None] = intrinsic(_writer(ir.IntType(64), types.int64))
+setf: Callable[[int, int, float], None] = intrinsic(_writer(ir.DoubleType(), types.float64))
 
 
-@intrinsic
-def call_u64(typing_context: Any, function: Any, argument: Any) -> Any:
+def _call_u64(typing_context: Any, function: Any, argument: Any) -> Any:
     """Call a C function ``uint64 f(void *)`` by its address; the result as int64 (for a generator's ``next_uint64``)."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -112,3 +113,6 @@ def call_u64(typing_context: Any, function: Any, argument: Any) -> Any:
         return builder.call(target, [builder.inttoptr(arguments[1], pointer)])
 
     return types.int64(types.int64, types.int64), generate
+
+
+call_u64 = cast(Callable[[int, int], int], intrinsic(_call_u64))

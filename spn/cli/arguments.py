@@ -174,6 +174,7 @@ def _test(commands: Any) -> None:
     _parameters(p)
     p.add_argument("--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto)")
     p.add_argument("--seed", type=_whole(0), default=1, metavar="N", help="of the simulations (default: 1)")
+    p.add_argument("--max-seconds", type=_typed(seconds), default=120.0, metavar="T", help="computing time for one file (default: 2 min)")
     p.add_argument("-v", "--verbose", action="store_true", help="list every expectation, also of many files")
     _json(p)
 

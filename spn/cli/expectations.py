@@ -7,20 +7,20 @@ narrower than it, fails where they are disjoint, and else the run goes on. It ne
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from spn.expr.nodes import Number
+from spn.errors import AnalysisError, refuse
+from spn.expr.nodes import Binary, BinaryOp, Node, Number
 from spn.measure import Expectation, Measure
 from spn.model import Model
 from spn.result import Result, Value
 
 CONFIDENCE: Final = 0.999
 ROUNDING: Final = 1e-9  # relative: what a numeric solution may owe to rounding, where the file asks for equality or order
-COARSEST, FINEST = 0.05, 1e-4  # relative half-widths with which a run begins and beyond which it is given up
-REFINEMENT: Final = 2.5  # how much narrower each further round is
+MAX_SECONDS: Final = 120.0  # of computing, after which an estimate that decides nothing is given up
 
 
 class Outcome(StrEnum):
@@ -31,7 +31,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One expectation and what came of it; the half-width is that of both sides together, None for an exact method."""
+    """One expectation and what came of it; the half-width is that of their difference, None for an exact method."""
 
     expectation: Expectation
     outcome: Outcome
@@ -41,44 +41,69 @@ class Verdict:
     method: str
 
 
-Solve = Callable[..., Result]
+Estimates = Mapping[str, Value]
+Answer = Callable[[Model, Callable[[Estimates], bool]], Result]
 
 
-def judge(model: Model, solve: Solve, **options: Any) -> list[Verdict]:
-    """The verdict on every expectation, in the order of the file; ``solve`` is called with ``options`` and the precision needed."""
-    verdicts: dict[int, Verdict] = {}
-    for precision in _precisions(model.expectations):
-        open_ones = [i for i, v in enumerate(model.expectations) if i not in verdicts or verdicts[i].outcome is Outcome.UNDECIDED]
-        if not open_ones:
-            break
-        result = solve(_asking(model, open_ones), precision=precision, confidence=CONFIDENCE, **options)
-        verdicts.update({i: _verdict(model.expectations[i], i, result) for i in open_ones})
-        if result.details.get("interrupted") or all(v.half_width is None for v in verdicts.values()):
-            break
-    return [verdicts[i] for i in range(len(model.expectations))]
+def judge(model: Model, answer: Answer) -> list[Verdict]:
+    """The verdict on every expectation, in the order of the file.
+
+    ``answer`` is given the model with both sides of the expectations as its measures, and a function that says of estimates at level
+    :data:`CONFIDENCE` whether they decide every expectation.
+    """
+    if not model.expectations:
+        return []
+    result = answer(_asking(model), lambda estimates: all(o is not Outcome.UNDECIDED for o in _outcomes(model, estimates)))
+    return [_verdict(e, i, result.measures, result.method) for i, e in enumerate(model.expectations)]
 
 
-def _precisions(expectations: Sequence[Expectation]) -> Iterator[float]:
-    """Relative half-widths to try in turn, the first a third of the widest tolerance."""
-    relative = [float(e.tolerance) for e in expectations if e.op == "==" and not e.absolute]
-    precision = min(COARSEST, max([*relative, 0.01]) / 3)
-    while precision >= FINEST:
-        yield precision
-        precision /= REFINEMENT
+def by_method(method: str, seed: int, max_seconds: float = MAX_SECONDS, progress: Callable[[Any], None] | None = None) -> Answer:
+    """An answer by ``method``: ``ctmc``, ``simulate``, or ``auto``, which simulates where the exact method refuses."""
+
+    def answer(model: Model, decided: Callable[[Estimates], bool]) -> Result:
+        from spn.solve import may_solve, solve
+
+        if method == "ctmc" or (method == "auto" and not may_solve(model)):
+            result = solve(model, method="ctmc") if method == "ctmc" else solve(model, seed=seed, max_seconds=1.0)
+            if result.method != "simulate":
+                return _settled(result)
+        from spn.sim import simulate
+
+        return simulate(model, seed=seed, confidence=CONFIDENCE, until=decided, max_seconds=max_seconds, progress=progress)
+
+    return answer
 
 
-def _asking(model: Model, indices: Sequence[int]) -> Model:
-    """The model with both sides of the expectations as its measures."""
-    sides = [(f"left {i}", model.expectations[i].left) for i in indices] + [(f"right {i}", model.expectations[i].right) for i in indices]
-    return replace(model, measures=tuple(Measure(name=name, body=body) for name, body in sides if not isinstance(body, Number)))
+def _settled(result: Result) -> Result:
+    """The result, unless its figures are not to be trusted."""
+    if result.converged:
+        return result
+    raise refuse(AnalysisError, "E0906", "the exact method did not converge", help="try --method simulate", notes=result.notes)
 
 
-def _verdict(expectation: Expectation, index: int, result: Result) -> Verdict:
-    left = _side(expectation.left, result.measures.get(f"left {index}"))
-    right = _side(expectation.right, result.measures.get(f"right {index}"))
-    half_width = None if left.half_width is None and right.half_width is None else (left.half_width or 0.0) + (right.half_width or 0.0)
-    outcome = decide(expectation, left.value, right.value, half_width)
-    return Verdict(expectation, outcome, left.value, right.value, half_width, result.method)
+def _outcomes(model: Model, estimates: Estimates) -> Iterator[Outcome]:
+    return (_verdict(e, i, estimates, "").outcome for i, e in enumerate(model.expectations))
+
+
+def _asking(model: Model) -> Model:
+    """The model with both sides of its expectations, and their difference, as its measures; constants left out."""
+    bodies = {name: body for i, e in enumerate(model.expectations) for name, body in _sides(i, e).items() if not isinstance(body, Number)}
+    return replace(model, measures=tuple(Measure(name=name, body=body) for name, body in bodies.items()))
+
+
+def _sides(index: int, e: Expectation) -> dict[str, Node]:
+    """The difference is a measure of its own: its interval is much narrower than those of two sides that go up and down together."""
+    sides = {f"left {index}": e.left, f"right {index}": e.right}
+    estimated = not any(isinstance(body, Number) for body in sides.values())
+    return {**sides, f"gap {index}": Binary(BinaryOp.SUB, e.left, e.right)} if estimated else sides
+
+
+def _verdict(expectation: Expectation, index: int, found: Estimates, method: str) -> Verdict:
+    left = _side(expectation.left, found.get(f"left {index}"))
+    right = _side(expectation.right, found.get(f"right {index}"))
+    gap = found.get(f"gap {index}") or (right if left.half_width is None else left)
+    outcome = decide(expectation, left.value, right.value, gap.half_width)
+    return Verdict(expectation, outcome, left.value, right.value, gap.half_width, method)
 
 
 def _side(body: object, found: Value | None) -> Value:

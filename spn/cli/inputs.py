@@ -55,9 +55,8 @@ def _folder_hint(path: Path) -> str:
 def nearest_model(path: Path) -> str | None:
     """A model with a like name: beside the one asked for, below its folder or the working one, or among the shipped models."""
     beside = path.parent if path.parent.is_dir() else Path()
-    wanted = path.name if path.suffix else f"{path.name}.spn"
     candidates = (_files(beside.glob("*.spn")), _files(beside.glob("*/*.spn")), _shipped())
-    return next((near for files in candidates if (near := _nearest_of(wanted, files))), None)
+    return next((near for files in candidates if (near := _nearest_of(path.name, files))), None)
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:
@@ -65,8 +64,8 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _nearest_of(wanted: str, files: Iterable[Path]) -> str | None:
-    named = {f.name: f for f in files}
-    found = nearest(wanted, named)
+    named = {f.name.removesuffix(".spn"): f for f in files}  # or all would be alike in their ends
+    found = nearest(wanted.removesuffix(".spn"), named)
     return _short(named[found]) if found else None
 
 

@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -17,10 +18,23 @@ from spn.cli.terminal import complain, report
 from spn.errors import AnalysisError, SemanticsError, SpnError
 
 DEBUG = "SPN_DEBUG"
+INTERRUPTED_EARLY = frozenset({"E0690", "E0706"})  # Ctrl-C before there was anything to print
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code (see :mod:`spn.cli.codes`); nothing but ``SystemExit`` ever escapes."""
+    """Run one command and return its exit code (see :mod:`spn.cli.codes`); nothing but ``SystemExit`` ever escapes.
+
+    Without ``argv`` it is the process's own command, which Ctrl-C ends at once, without waiting for threads that still compute.
+    """
+    code = _guarded(argv)
+    if code == Code.INTERRUPTED and argv is None and threading.active_count() > 1:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _guarded(argv: Sequence[str] | None) -> int:
     _tolerate_narrow_encodings()
     try:
         code = run(parse(argv))
@@ -34,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Code.BROKEN_PIPE
     except SpnError as error:
         report(*error.diagnostics)
-        return Code.FAILED if isinstance(error, AnalysisError | SemanticsError) else Code.USAGE
+        return _code_of(error)
     except MemoryError:
         complain("out of memory", "make the model smaller, for instance by its parameters, or simulate it")
         return Code.FAILED
@@ -50,6 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command that was parsed; its module is imported only now."""
     command: Callable[[argparse.Namespace], int] = import_module(f"spn.cli.{arguments.command}").run
     return command(arguments)
+
+
+def _code_of(error: SpnError) -> int:
+    if any(d.code in INTERRUPTED_EARLY and d.message.startswith("interrupted") for d in error.diagnostics):
+        return Code.INTERRUPTED
+    return Code.FAILED if isinstance(error, AnalysisError | SemanticsError) else Code.USAGE
 
 
 def _tolerate_narrow_encodings() -> None:

@@ -8,12 +8,11 @@ from typing import Any
 
 from spn.cli.answers import print_json
 from spn.cli.codes import Code
-from spn.cli.expectations import Outcome, Verdict, judge
+from spn.cli.expectations import Outcome, Verdict, by_method, judge
 from spn.cli.inputs import model_files, settings
 from spn.cli.sampling import progress_line
 from spn.cli.terminal import Progress, report, say, show
 from spn.errors import Diagnostic, SpnError
-from spn.model import Model
 from spn.report.grid import Align, Column, Grid
 from spn.report.text import count, estimate, number
 from spn.result import plain_value
@@ -42,23 +41,12 @@ def _judged(
 ) -> tuple[list[Verdict], tuple[Diagnostic, ...]]:
     """The verdicts, or the diagnostics that stood in the way."""
     from spn.load import load
-    from spn.solve import solve
 
-    options: dict[str, Any] = {"method": arguments.method}
-    if arguments.method != "ctmc":
-        options |= {"seed": arguments.seed, "progress": progress_line(progress)}
+    answer = by_method(arguments.method, arguments.seed, arguments.max_seconds, progress_line(progress))
     try:
-        model = load(path, params=chosen)
-        return _verdicts(model, solve, options), ()
+        return judge(load(path, params=chosen), answer), ()
     except SpnError as error:
         return [], error.diagnostics
-
-
-def _verdicts(model: Model, solve: Any, options: dict[str, Any]) -> list[Verdict]:
-    def exactly(asked: Model, **_: object) -> Any:  # the exact method takes no precision
-        return solve(asked, method="ctmc")
-
-    return judge(model, exactly) if options["method"] == "ctmc" else judge(model, solve, **options)
 
 
 def _code(found: list[Found]) -> int:

@@ -35,9 +35,7 @@ def groups(net: Net) -> tuple[Group, ...]:
     for i, t in enumerate(net.transitions):
         if isinstance(t, Timed) and (key := _key(t)) is not None:
             found.setdefault(key, []).append(i)
-    return tuple(
-        Group(speed=g.speed, share=g.share, cap=g.cap, links=g.links, members=tuple(members)) for g, members in found.items()
-    )
+    return tuple(Group(speed=g.speed, share=g.share, cap=g.cap, links=g.links, members=tuple(members)) for g, members in found.items())
 
 
 def _key(t: Timed) -> Group | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ def _balanced(t: Transition, place: str) -> bool:
         if arc.place != place or arc.kind not in MOVES:
             continue
         k = constant(arc.multiplicity)
-        if arc.kind is ArcKind.FLUSH or k is None or k != k or abs(k) == float("inf"):
+        if arc.kind is ArcKind.FLUSH or k is None or not math.isfinite(k):
             return False
         total += int(k) if arc.kind is ArcKind.OUTPUT else -int(k)
     return total == 0

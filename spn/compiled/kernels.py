@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 from spn.compiled import layout
 from spn.compiled.layout import (
     A_CONSTANT,
@@ -32,12 +35,14 @@ from spn.compiled.layout import (
     H_RECORDS,
     INHIBITOR,
     INPUT,
+    LIMIT,
     OUTPUT,
     TEST,
     UNBOUNDED,
 )
 from spn.jit import getf, geti, kernel, setf, seti
 
+Ints = NDArray[np.int64]
 WRONG = -1
 MAX_TOKENS = 2**53
 
@@ -72,12 +77,12 @@ JUMP_IF_ZERO = int(layout.Op.JUMP_IF_ZERO)
 
 
 @kernel
-def _floor(a):
+def _floor(a: float) -> float:
     return float(math.floor(a)) if abs(a) < MAX_TOKENS else a
 
 
 @kernel
-def _binary(op, a, b):
+def _binary(op: int, a: float, b: float) -> float:
     """``a op b``; nan where undefined."""
     if op == ADD:
         return a + b
@@ -94,7 +99,7 @@ def _binary(op, a, b):
     if op == POW:
         if (a == 0.0 and b < 0.0) or (a < 0.0 and b != _floor(b)):
             return math.nan
-        return a**b
+        return float(a**b)
     if op == EQ:
         return 1.0 if a == b else 0.0
     if op == NE:
@@ -113,7 +118,7 @@ def _binary(op, a, b):
 
 
 @kernel
-def _unary(op, a):
+def _unary(op: int, a: float) -> float:
     if op == NEGATE:
         return -a
     if op == NOT:
@@ -134,7 +139,7 @@ def _unary(op, a):
 
 
 @kernel
-def evaluate(net, program, m, stack):
+def evaluate(net: int, program: int, m: int, stack: int) -> float:
     """The value of the program at word ``program`` in marking ``m``; nan where it is undefined."""
     pc = program + 1
     end = pc + 2 * geti(net, program)
@@ -149,11 +154,11 @@ def evaluate(net, program, m, stack):
         elif op <= MAX:
             height -= 1
             top = _binary(op, getf(stack, height), top)
-            if top != top:
+            if math.isnan(top):
                 return math.nan
         elif op <= EXP:
             top = _unary(op, top)
-            if top != top:
+            if math.isnan(top):
                 return math.nan
         elif op == JUMP:
             pc += geti(net, pc + 1)
@@ -168,7 +173,7 @@ def evaluate(net, program, m, stack):
 
 
 @kernel
-def quantity(net, offset, m, stack):
+def quantity(net: int, offset: int, m: int, stack: int) -> float:
     """A weight, speed, scale or share: finite and not negative, or nan."""
     program = geti(net, offset + 1)
     if program == 0:
@@ -178,13 +183,13 @@ def quantity(net, offset, m, stack):
 
 
 @kernel
-def record(net, t):
+def record(net: int, t: int) -> int:
     """The word offset of a transition's record."""
     return geti(net, H_RECORDS) + t * F_SIZE
 
 
 @kernel
-def _read_multiplicity(net, group, m, stack):
+def _read_multiplicity(net: int, group: int, m: int, stack: int) -> int:
     programs = geti(net, group + A_PROGRAMS)
     kind = geti(net, group + A_KIND)
     combined = 0
@@ -205,7 +210,7 @@ def _read_multiplicity(net, group, m, stack):
 
 
 @kernel
-def multiplicity(net, group, m, stack):
+def multiplicity(net: int, group: int, m: int, stack: int) -> int:
     """The combined multiplicity of an arc group; 0 means absent in this marking."""
     constant = geti(net, group + A_CONSTANT)
     if constant >= 0:
@@ -214,7 +219,7 @@ def multiplicity(net, group, m, stack):
 
 
 @kernel
-def fire(net, t, m, stack):
+def fire(net: int, t: int, m: int, stack: int) -> int:
     """Fire an enabled transition in place. Everything is read before anything changes."""
     r = record(net, t)
     delta = geti(net, r + F_DELTA)
@@ -227,13 +232,13 @@ def fire(net, t, m, stack):
 
 
 @kernel
-def _fire_read(net, r, m, stack):
+def _fire_read(net: int, r: int, m: int, stack: int) -> int:
     begin = geti(net, r + F_GROUPS_BEGIN)
     end = geti(net, r + F_GROUPS_END)
     read = geti(net, H_DEPTH)
     for g in range(begin, end, A_SIZE):
         kind = geti(net, g + A_KIND)
-        if kind == INPUT or kind == OUTPUT:
+        if kind in (INPUT, OUTPUT):
             k = multiplicity(net, g, m, stack)
             if k < 0:
                 return WRONG
@@ -258,7 +263,7 @@ def _fire_read(net, r, m, stack):
 
 
 @kernel
-def _left_after_removal(net, r, p, m, stack):
+def _left_after_removal(net: int, r: int, p: int, m: int, stack: int) -> int:
     """Tokens left in place ``p`` once the inputs and flushes of a transition have taken theirs."""
     left = geti(m, p)
     for g in range(geti(net, r + F_GROUPS_BEGIN), geti(net, r + F_GROUPS_END), A_SIZE):
@@ -272,7 +277,7 @@ def _left_after_removal(net, r, p, m, stack):
 
 
 @kernel
-def fits(net, r, m, stack):
+def fits(net: int, r: int, m: int, stack: int) -> int:
     """1 where a firing respects all capacities, 0 where not, or WRONG."""
     fitting = 1
     for g in range(geti(net, r + F_GROUPS_BEGIN), geti(net, r + F_GROUPS_END), A_SIZE):
@@ -287,13 +292,13 @@ def fits(net, r, m, stack):
 
 
 @kernel
-def degree(net, t, m, stack):
+def degree(net: int, t: int, m: int, stack: int) -> int:
     """The enabling degree, 0 where disabled, WRONG where it is undefined."""
     r = record(net, t)
     guard = geti(net, r + F_GUARD)
     if guard != 0:
         v = evaluate(net, guard, m, stack)
-        if v != v:
+        if math.isnan(v):
             return WRONG
         if v == 0.0:
             return 0
@@ -316,7 +321,7 @@ def degree(net, t, m, stack):
         elif kind == TEST:
             if n < k:
                 return 0
-        elif k > 0 and n >= k:
+        elif n >= k and (k > 0 or kind == LIMIT):
             return 0
     if geti(net, r + F_BOUNDED) != 0:
         fitting = fits(net, r, m, stack)
@@ -326,7 +331,7 @@ def degree(net, t, m, stack):
 
 
 @kernel
-def clocks(net, t, m, stack):
+def clocks(net: int, t: int, m: int, stack: int) -> int:
     """Running clocks of a timed transition in a tangible marking: min(servers, degree)."""
     d = degree(net, t, m, stack)
     servers = geti(net, record(net, t) + F_SERVERS)
@@ -334,7 +339,7 @@ def clocks(net, t, m, stack):
 
 
 @kernel
-def choices(net, m, stack, out):
+def choices(net: int, m: int, stack: int, out: int) -> int:
     """The immediates that may fire, in the order of the net: their number, 0 in a tangible marking.
 
     Writes pairs of words (transition, weight as a double) to ``out`` (room for all immediates). Only those of the highest priority
@@ -358,13 +363,13 @@ def choices(net, m, stack, out):
 
 
 @kernel
-def weigh(net, m, stack, out, found):
+def weigh(net: int, m: int, stack: int, out: int, found: int) -> int:
     """Keep of the ``found`` candidates in ``out`` those of positive weight, with their weights."""
     kept = 0
     for i in range(found):
         t = geti(out, 2 * i)
         w = quantity(net, record(net, t) + F_WEIGHT, m, stack)
-        if w != w:
+        if math.isnan(w):
             return WRONG
         if w > 0.0:
             seti(out, 2 * kept, t)
@@ -377,20 +382,20 @@ def weigh(net, m, stack, out, found):
 
 
 @kernel
-def evaluate_at(image, program, marking, scratch):
+def evaluate_at(image: Ints, program: int, marking: Ints, scratch: Ints) -> float:
     return evaluate(image.ctypes.data, program, marking.ctypes.data, scratch.ctypes.data)
 
 
 @kernel
-def degree_at(image, t, marking, scratch):
+def degree_at(image: Ints, t: int, marking: Ints, scratch: Ints) -> int:
     return degree(image.ctypes.data, t, marking.ctypes.data, scratch.ctypes.data)
 
 
 @kernel
-def fire_at(image, t, marking, scratch):
+def fire_at(image: Ints, t: int, marking: Ints, scratch: Ints) -> int:
     return fire(image.ctypes.data, t, marking.ctypes.data, scratch.ctypes.data)
 
 
 @kernel
-def choices_at(image, marking, scratch, out):
+def choices_at(image: Ints, marking: Ints, scratch: Ints, out: Ints) -> int:
     return choices(image.ctypes.data, marking.ctypes.data, scratch.ctypes.data, out.ctypes.data)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+
 class Op(IntEnum):
     """Instructions; each has one argument word, unused by most. Jumps are relative to the next instruction."""
 
@@ -41,7 +42,6 @@ class Op(IntEnum):
     EXP = 25
     JUMP = 26
     JUMP_IF_ZERO = 27
-
 
 
 NONE = 0
@@ -87,7 +87,8 @@ F_AFFECTED_EXPRESSIONS = 21  # list of expressions whose value may change
 F_GROUP = 22  # speed group, -1 where the clocks run at a constant speed
 F_FACTOR = 23  # double: constant scale over constant speed, applied to every draw
 F_LATENCY = 24  # double seconds outside the ticks, then double ticks
-F_FLAGS = 26  # bit 0: single input-degree fast path
+F_PLAIN = 26  # one server, constant speed, restart, no latency: no record per clock is needed
+F_QUIET = 27  # a firing resets nothing, and no immediate or speed depends on it
 F_SIZE = 28
 
 # arc group record
@@ -115,5 +116,6 @@ G_COMPONENT = 7  # list of groups that share links with it, directly or not, its
 G_SIZE = 8
 
 # arc kinds and memory policies
-INPUT, TEST, INHIBITOR, FLUSH, OUTPUT = range(5)
+# (LIMIT: a capacity as the number of tokens from which on the firing would exceed it, where all multiplicities are constant)
+INPUT, TEST, INHIBITOR, LIMIT, FLUSH, OUTPUT = range(6)
 RESTART, RESUME, REPEAT = range(3)

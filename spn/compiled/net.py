@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,7 @@ MEMORIES = {Memory.RESTART: at.RESTART, Memory.RESUME: at.RESUME, Memory.REPEAT:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompiledNet:
-    """A net for kernels. ``image`` holds everything else in one block of 64-bit words (:mod:`spn.compiled.layout`), so that kernels pass one
+    """A net for kernels. ``image`` holds all of it in one block of 64-bit words (:mod:`spn.compiled.layout`), so that kernels pass one
     address; ``parameters`` are those of the laws. ``expressions`` are the offsets of the programs asked for beside the net.
 
     ``initial`` (places): the initial marking. ``scratch``: words of scratch space that helpers need. ``ticks``: exact ticks per second of
@@ -195,6 +195,8 @@ class _Compiler:
         image.set(record + at.F_AFFECTED_IMMEDIATES, image.listed(self.dependencies.immediates[i]))
         image.set(record + at.F_AFFECTED_GROUPS, image.listed([r for r in readers if r < count]))
         image.set(record + at.F_AFFECTED_EXPRESSIONS, image.listed([r - count for r in readers if r >= count]))
+        quiet = not resets and not self.dependencies.immediates[i] and not any(r < count for r in readers)
+        image.set(record + at.F_QUIET, int(quiet))
         image.set(record + at.F_GROUP, -1)
         if isinstance(t, Timed):
             self._clocks(i, t, record)
@@ -210,6 +212,8 @@ class _Compiler:
         depends = constant(fold(t.scale)) is None or not is_positive(constant(fold(t.scale)))
         self._quantity(record + at.F_SCALE, t.scale if depends else ONE)
         image.set_float(record + at.F_FACTOR, self.clockwork.factors[i])
+        plain = t.servers == 1 and t.memory is Memory.RESTART and i not in self.group_of
+        image.set(record + at.F_PLAIN, int(plain))
         self._latency(i, t, record)
         image.set(record + at.F_LAW_BEGIN, len(image))
         for row in self.clockwork.rows[i]:
@@ -229,35 +233,30 @@ class _Compiler:
         self.image.set_float(record + at.F_LATENCY + 1, ticks)
 
     def _arcs(self, t: Transition, record: int) -> None:
-        image = self.image
         grouped: dict[tuple[int, int], list[Arc]] = {}
         for arc in t.arcs:
             grouped.setdefault((KINDS[arc.kind], self.places[arc.place]), []).append(arc)
-        ordered = sorted(grouped.items(), key=lambda item: item[0][0])
-        constants = [_combined(kind, arcs) for (kind, _), arcs in ordered]
-        programs = [
-            image.listed([self._program(a.multiplicity) for a in arcs]) if c is None else at.NONE
-            for (_, arcs), c in zip(ordered, constants, strict=True)
-        ]
-        begin = image.reserve(at.A_SIZE * len(ordered))
-        for k, ((kind, place), _) in enumerate(ordered):
-            c = constants[k]
-            image.words[begin + k * at.A_SIZE : begin + (k + 1) * at.A_SIZE] = [kind, place, -1 if c is None else c, programs[k]]
-        image.set(record + at.F_GROUPS_BEGIN, begin)
-        image.set(record + at.F_GROUPS_END, begin + at.A_SIZE * len(ordered))
-        outputs = [place for kind, place in grouped if kind == at.OUTPUT]
-        image.set(record + at.F_BOUNDED, int(any(self.net.places[p].capacity is not None for p in outputs)))
-        image.set(record + at.F_DELTA, self._delta([key for key, _ in ordered], constants))
-        self.widest = max(self.widest, len(ordered))
+        constants = {key: _combined(key[0], arcs) for key, arcs in grouped.items()}
+        change = _change(constants)
+        rows = [(kind, place, constants[kind, place], arcs) for (kind, place), arcs in grouped.items()]
+        capped = [p for kind, p in grouped if kind == at.OUTPUT and self.net.places[p].capacity is not None]
+        if change is not None:
+            rows += [(at.LIMIT, p, max(0, (self.net.places[p].capacity or 0) - change[p] + 1), []) for p in capped]
+        self._arc_records(record, sorted(rows, key=lambda row: row[0]))
+        self.image.set(record + at.F_BOUNDED, int(change is None and bool(capped)))
+        self.image.set(record + at.F_DELTA, at.NONE if change is None else self._listed_change(change))
 
-    def _delta(self, keys: Sequence[tuple[int, int]], constants: Sequence[int | None]) -> int:
-        """The list of (place, change), or none where a firing has to read the marking."""
-        change: dict[int, int] = {}
-        for (kind, place), k in zip(keys, constants, strict=True):
-            if kind == at.FLUSH or (kind in (at.INPUT, at.OUTPUT) and k is None):
-                return at.NONE
-            if kind in (at.INPUT, at.OUTPUT) and k is not None:
-                change[place] = change.get(place, 0) + (k if kind == at.OUTPUT else -k)
+    def _arc_records(self, record: int, rows: Sequence[tuple[int, int, int | None, Sequence[Arc]]]) -> None:
+        image = self.image
+        programs = [image.listed([self._program(a.multiplicity) for a in arcs]) if k is None else at.NONE for _, _, k, arcs in rows]
+        begin = image.reserve(at.A_SIZE * len(rows))
+        for i, (kind, place, k, _) in enumerate(rows):
+            image.words[begin + i * at.A_SIZE : begin + (i + 1) * at.A_SIZE] = [kind, place, -1 if k is None else k, programs[i]]
+        image.set(record + at.F_GROUPS_BEGIN, begin)
+        image.set(record + at.F_GROUPS_END, begin + at.A_SIZE * len(rows))
+        self.widest = max(self.widest, len(rows))
+
+    def _listed_change(self, change: Mapping[int, int]) -> int:
         return self.image.listed([w for place, by in change.items() if by for w in (place, by)])
 
     def _groups(self) -> None:
@@ -288,6 +287,17 @@ def latency(t: Timed, work: Clockwork) -> tuple[float, float]:
 def _argument(op: at.Op, argument: float) -> int:
     """Places as they are; jumps in words."""
     return int(argument) if op is at.Op.PLACE else 2 * int(argument)
+
+
+def _change(constants: Mapping[tuple[int, int], int | None]) -> dict[int, int] | None:
+    """What a firing adds to each place it moves tokens of; None where it has to read the marking."""
+    change: dict[int, int] = {}
+    for (kind, place), k in constants.items():
+        if kind == at.FLUSH or (kind in (at.INPUT, at.OUTPUT) and k is None):
+            return None
+        if kind in (at.INPUT, at.OUTPUT) and k is not None:
+            change[place] = change.get(place, 0) + (k if kind == at.OUTPUT else -k)
+    return change
 
 
 def _combined(kind: int, arcs: Sequence[Arc]) -> int | None:

@@ -40,10 +40,13 @@ def _distance_of_steps(law: Law, durations: Floats) -> float:
     return max(gap(jumps), gap(np.nextafter(jumps, -np.inf)))
 
 
-def p_value(law: Law, n: int, found: float, refit: Callable[[Floats], Law], rng: np.random.Generator, samples: int = SAMPLES) -> float:
+def p_value(
+    law: Law, n: int, found: float, refit: Callable[[Floats], Law], rng: np.random.Generator, samples: int = SAMPLES
+) -> float | None:
     """Share of samples from the law itself that, fitted anew, lie at least as far away as ``found`` (the law counted among them).
 
-    The samples hold at most :data:`LARGEST` durations; distances are compared in Stephens' scale, sqrt(n) + 0.12 + 0.11 / sqrt(n).
+    None where the family cannot be fitted to most of the samples. The samples hold at most :data:`LARGEST` durations; distances are
+    compared in Stephens' scale, sqrt(n) + 0.12 + 0.11 / sqrt(n).
     """
     m = min(n, LARGEST)
     bar = found * _stephens(n) / _stephens(m)
@@ -55,7 +58,7 @@ def p_value(law: Law, n: int, found: float, refit: Callable[[Floats], Law], rng:
         except ValueError:  # the sample's own shape does not admit the family (for instance cv <= 1): no verdict from it
             continue
         tried += 1
-    return (1 + worse) / (1 + tried)
+    return (1 + worse) / (1 + tried) if 2 * tried >= samples else None
 
 
 def draws(law: Law, n: int, rng: np.random.Generator) -> Floats:

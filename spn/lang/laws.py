@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from spn.dist.families import FAMILIES, Exponential, Mixture, Scaled, Shifted
+from spn.dist.families import FAMILIES, Deterministic, Exponential, Mixture, Scaled, Shifted
 from spn.dist.family import Argument, Family, Form, Parameter, Role, Shape
-from spn.dist.law import Law
+from spn.dist.law import ZERO, Law
 from spn.errors import Diagnostic, Severity, SpnError, nearest
 from spn.expr.dims import DATA, NUMBER, TIME, Dimension
 from spn.expr.nodes import Exact, Node, Number
@@ -328,7 +328,8 @@ class Laws:
                 return self._checked(node, lambda: Shifted(law=law, by=by))
             case "scale":
                 law, by = self.build(arguments[0].value, what), self._number(arguments[1].value, "the factor")
-                return self._checked(node, lambda: Scaled(law=law, by=by))
+                # Nothing is left of any law: no time, or no bytes (an all-reduce of one worker).
+                return self._checked(node, lambda: Deterministic(value=ZERO) if by == 0 else Scaled(law=law, by=by))
             case "fit":
                 return self._fitted(node)
             case "empirical" if isinstance(arguments[0].value, ast.Text):

@@ -32,6 +32,9 @@ class LongRun:
     method: str
 
 
+ABSORBED = Stationary(pi=np.ones(1), residual=0.0, converged=True, method="absorbing state")
+
+
 def long_run(rates: Rates, initial: Floats, tolerance: float = TOLERANCE) -> LongRun:
     """The long-run distribution of a chain from ``initial`` (n), all states reachable from it. Each class is solved on its own."""
     count, label = strong_components(rates.indptr, rates.columns)
@@ -40,7 +43,7 @@ def long_run(rates: Rates, initial: Floats, tolerance: float = TOLERANCE) -> Lon
     final.sort(key=lambda g: int(g[0]))
     reaching = _absorption(rates, initial, final, tolerance) if len(final) > 1 else None
     chances = np.ones(1) if reaching is None else reaching.pi
-    solved = [stationary(restrict(rates, g), tolerance) for g in final]
+    solved = [ABSORBED if len(g) == 1 else stationary(restrict(rates, g), tolerance) for g in final]
     classes = [Class(states=g, probability=float(p), solution=s) for g, p, s in zip(final, chances.tolist(), solved, strict=True)]
     pi = np.zeros(rates.n)
     for c in classes:

@@ -1,7 +1,8 @@
 """Breadth-first exploration of the reachability graph, vanishing markings included.
 
 Each level of the search is expanded as a whole: wide levels by array arithmetic (:mod:`spn.reach.batch`), narrow ones marking by marking
-straight from the semantics. Both give the same states and arcs in the same order.
+straight from the semantics. A large state space goes on in a kernel on the compiled net (:mod:`spn.reach.compiled`). All give the same
+states and arcs in the same order.
 """
 
 from __future__ import annotations
@@ -13,19 +14,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.errors import AnalysisError, SpnError, refuse
+from spn.errors import AnalysisError, refuse
 from spn.net import semantics
 from spn.net.model import Marking, Net, Timed, initial_marking
 from spn.net.semantics import Rules
 from spn.reach import batch as many
-from spn.reach.growth import find_growth
 from spn.reach.space import Bools, Floats, Graph, Ints, Limits
+from spn.reach.watch import Watch
 
 NARROW = 12  # states of a level up to which the plain semantics is faster than array arithmetic
-FIRST_CHECK = 200  # states before the first search for unbounded growth; the next one at twice as many
-BYTES_PER_STATE = 400  # at the peak, beside the marking itself, as measured
-BYTES_PER_ARC = 190
 BLOCK = 50_000  # states expanded at a time
+COMPILED = 100_000  # states from which the kernel is worth its loading
 MASK = 2**64 - 1
 
 
@@ -54,12 +53,13 @@ def law_rates(net: Net) -> dict[int, float]:
     return rates
 
 
-def explore_graph(net: Net, limits: Limits, *, narrow: int = NARROW) -> Graph:
+def explore_graph(net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int = COMPILED) -> Graph:
     """The reachability graph of a net with exponential laws.
 
-    Levels of at most ``narrow`` states are expanded marking by marking. Errors: an unbounded net (shown, with the places and the sequence),
-    the limits reached, and whatever a marking makes meaningless."""
-    return _Search(net, limits, narrow).run()
+    Levels of at most ``narrow`` states are expanded marking by marking; from ``compiled`` states on a kernel takes over (not where work
+    goes over links). Errors: an unbounded net (shown, with the places and the sequence), the limits reached, and whatever a marking makes
+    meaningless."""
+    return _Search(net, limits, narrow, compiled).run()
 
 
 class _Table:
@@ -132,37 +132,50 @@ class _Table:
 
 
 class _Search:
-    def __init__(self, net: Net, limits: Limits, narrow: int) -> None:
-        self.net, self.limits, self.narrow = net, limits, narrow
+    def __init__(self, net: Net, limits: Limits, narrow: int, compiled: int) -> None:
+        self.net, self.limits, self.narrow, self.compiled = net, limits, narrow, compiled
         self.rules: Rules = semantics.rules(net)
         self.batch = many.batch(self.rules)
         self.law = law_rates(net)
         self.per_timed = np.array([self.law[t] for t in self.rules.timed])
         self.table = _Table(initial_marking(net))
         self.parent, self.via = [np.array([-1])], [np.array([-1])]
-        self.levels: list[tuple[Ints, Ints, Ints, Floats]] = []
-        self.vanishing: list[Bools] = []
+        nothing = np.zeros(0, dtype=np.int64)
+        self.levels: list[tuple[Ints, Ints, Ints, Floats]] = [(nothing, nothing, nothing, np.zeros(0))]
+        self.vanishing: list[Bools] = [np.zeros(0, dtype=bool)]
         self.arcs = 0
-        self.next_check = FIRST_CHECK
+        self.watch = Watch(self.rules, limits)
 
     def run(self) -> Graph:
         start = 0
         while start < self.table.count:
+            if self.table.count > self.compiled and not self.batch.transfers and self.table.places:
+                return self._go_on_compiled(start)
             end = min(self.table.count, start + BLOCK)
             self._level(start, end)
-            self._watch()
+            if self.watch.due(self.table.count, self.arcs):
+                self.watch.look(*self._states(), self.arcs)
             start = end
+        return self._graph()
+
+    def _states(self) -> tuple[Ints, Ints, Ints, Bools]:
+        """Markings, parents, transitions that found them, and of the expanded ones which vanish."""
+        rows = self.table.rows[: self.table.count, : self.table.places]
+        return rows, np.concatenate(self.parent), np.concatenate(self.via), np.concatenate(self.vanishing)
+
+    def _graph(self) -> Graph:
+        """What is known so far; ``vanishing`` covers the states expanded."""
+        rows, parent, via, vanishing = self._states()
         source, target, transition, weight = (np.concatenate(x) for x in zip(*self.levels, strict=True))
         return Graph(
-            markings=self.table.rows[: self.table.count, : self.table.places].copy(),
-            vanishing=np.concatenate(self.vanishing),
-            parent=np.concatenate(self.parent),
-            via=np.concatenate(self.via),
-            source=source,
-            target=target,
-            transition=transition,
-            weight=weight,
+            markings=rows, vanishing=vanishing, parent=parent, via=via, source=source, target=target, transition=transition, weight=weight
         )
+
+    def _go_on_compiled(self, head: int) -> Graph:
+        from spn.reach.compiled import go_on
+
+        law = np.array([self.law.get(t, 0.0) for t in range(len(self.net.transitions))])
+        return go_on(self.rules, law, self._graph(), head, self.watch)
 
     def _level(self, start: int, end: int) -> None:
         wide = end - start > self.narrow
@@ -223,40 +236,6 @@ class _Search:
             at = np.flatnonzero(transition == t)
             after[at] = many.fired(self.batch, t, rows[source[at]])
         return after
-
-    def _watch(self) -> None:
-        count = self.table.count
-        full = count > self.limits.states or self._bytes() > self.limits.memory
-        if full or count >= self.next_check:
-            self.next_check = 2 * count
-            parent, via = np.concatenate(self.parent), np.concatenate(self.via)
-            find_growth(self.rules, self.table.rows[:count, : self.table.places], parent, via, np.concatenate(self.vanishing))
-        if full:
-            raise self._too_large(count)
-
-    def _bytes(self) -> float:
-        return self.table.count * (8.0 * self.table.places + BYTES_PER_STATE) + self.arcs * BYTES_PER_ARC
-
-    def _too_large(self, count: int) -> SpnError:
-        rows = self.table.rows[:count, : self.table.places]
-        biggest = int(np.argmax(rows.max(axis=0)))
-        size = int(rows[:, biggest].max())
-        reason = (
-            f"the limit of {self.limits.states:,} states" if count > self.limits.states else f"{self.limits.memory / 1e9:g} GB of memory"
-        )
-        place = self.net.places[biggest]
-        return refuse(
-            AnalysisError,
-            "E0602",
-            f"the state space is larger than {reason}: {count:,} markings and {self.arcs:,} firings found so far",
-            span=place.span,
-            label=f"grown to {size} tokens so far",
-            help="raise the limit, make the model smaller, or simulate it",
-            notes=(
-                f"{place.name} has grown to {size} tokens; if it has no bound the net is unbounded",
-                "a cut-off state space is never analysed",
-            ),
-        )
 
 
 def _finite(net: Net, t: int, weight: float) -> float:

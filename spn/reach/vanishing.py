@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spn.errors import SemanticsError, SpnError, refuse
+from spn.errors import AnalysisError, SemanticsError, SpnError, refuse
 from spn.net import semantics
 from spn.net.semantics import Rules
 from spn.reach.components import strong_components
 from spn.reach.growth import path_to, sequence
 from spn.reach.space import Bools, Floats, Graph, Ints, compressed
+
+LARGEST_LOOP = 4_000  # vanishing markings of one loop; it is solved as a dense system
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,8 @@ class _Passing:
 
     def loop(self, r: Rules, states: Ints) -> None:
         """Reduce a strongly connected component state by state; what remains of a state leads outside."""
+        if len(states) > LARGEST_LOOP:
+            raise _too_large(r, self.graph, states)
         inside = np.zeros(len(self.graph.markings), dtype=bool)
         inside[states] = True
         rows, targets, chances, gain = self._outside(states, inside)
@@ -176,9 +180,18 @@ def reduce_loop(inside: Floats, exits: Floats, gain: Floats) -> tuple[Floats, Fl
     return x, g
 
 
+def _too_large(r: Rules, graph: Graph, states: Ints) -> SpnError:
+    first = semantics.marking_text(r.net, tuple(graph.markings[states[0]].tolist()))
+    return refuse(
+        AnalysisError,
+        "E0605",
+        f"a zero-time loop runs through {len(states):,} vanishing markings, {first} among them; at most {LARGEST_LOOP:,} are solved",
+        help="give the immediates priorities, so that fewer of their orders are told apart, or simulate",
+    )
+
+
 def _trap(r: Rules, graph: Graph, states: Ints) -> SpnError:
-    inside = set(states.tolist())
-    loop = [k for k in range(len(graph.source)) if graph.source[k] in inside]
+    loop = np.isin(graph.source, states)
     names = list(dict.fromkeys(r.net.transitions[t].name for t in graph.transition[loop].tolist()))
     first = int(states.min())
     path = path_to(first, graph.parent)

@@ -6,9 +6,6 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
-
-_GAP: Final = "  "
 
 
 class Align(StrEnum):
@@ -19,8 +16,11 @@ class Align(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """``gap``: blanks before the column; less than two ties it to the one on its left."""
+
     name: str
     align: Align = Align.LEFT
+    gap: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ def plain(grid: Grid, heading: Callable[[str], str] = str) -> str:
     """The table as lines of text: a head, a rule, the rows. No line ends in blanks. ``heading`` may colour title and head."""
     shown = _without_empty(grid)
     columns = [_column(c, [row[i] for row in shown.rows]) for i, c in enumerate(shown.columns)]
-    lines = [_GAP.join(cells).rstrip() for cells in zip(*columns, strict=True)]
+    gaps = [" " * c.gap if i else "" for i, c in enumerate(shown.columns)]
+    lines = ["".join(gap + cell for gap, cell in zip(gaps, cells, strict=True)).rstrip() for cells in zip(*columns, strict=True)]
     return "\n".join([*([heading(shown.title)] if shown.title else []), heading(lines[0]), *lines[1:]])
 
 

@@ -207,7 +207,7 @@ def comparison_grid(comparison: Comparison) -> Grid:
     table = {(r.mechanism, r.at): r for r in comparison.rows}
     columns = [Column(comparison.over, Align.RIGHT)]
     for m in mechanisms:
-        columns += [Column(m, Align.POINT), Column("", Align.LEFT), Column("eff.", Align.RIGHT)]
+        columns += [Column(m, Align.POINT), Column("", gap=1), Column("eff.", Align.RIGHT, gap=1)]
     ats = sorted({r.at for r in comparison.rows})
     rows = tuple((number(at), *(cell for m in mechanisms for cell in _point_cells(table.get((m, at))))) for at in ats)
     unit = unit_text(comparison.unit)

@@ -176,6 +176,7 @@ def _run(
 ) -> tuple[list[Row], bool]:
     """The rows done, and whether that is all of them. Long jobs (many workers) start first, so that no core idles at the end."""
     rows: dict[int, Row] = {}
+    complete = False
     pool = ThreadPoolExecutor(max_workers=workers)
     futures: dict[Future[Row], _Job] = {}
     try:
@@ -188,7 +189,7 @@ def _run(
                 progress(len(rows), len(jobs), f"{job.mechanism} at {job.at:g}")
         complete = True
     except KeyboardInterrupt:
-        complete = False
+        pass
     finally:
         pool.shutdown(wait=complete, cancel_futures=True)
     return [rows[j.index] for j in jobs if j.index in rows], complete

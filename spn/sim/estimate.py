@@ -74,7 +74,7 @@ def interval(rows: Floats, function: Function, confidence: float, *, streams: in
     half = student(confidence, n - 1) * spread if spread else 0.0
     return Interval(
         value=centre,
-        half_width=half if half == half else math.nan,
+        half_width=half,
         confidence=confidence,
         samples=n,
         correlation=_autocorrelation(pseudo.reshape(streams, -1)),

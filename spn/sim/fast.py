@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spn.compiled import CompiledNet
-from spn.compiled import layout as at
 from spn.expr.nodes import constant
 from spn.measure import FiringRate, LinkRate, Primitive, RunningClocks, TimeAverage
-from spn.net.model import INFINITE, Immediate, Marking, Timed
+from spn.net.model import INFINITE, Immediate, Marking
 from spn.sim import layout as z
 from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.explain import explain

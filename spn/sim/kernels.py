@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-any-return,no-untyped-def,no-untyped-call"
 """The compiled trajectory. It does what :class:`spn.sim.reference.Trajectory` does, draw for draw.
 
 ``net`` is the address of a compiled net's image, ``z`` that of the state block (:mod:`spn.sim.layout`). What may happen next is kept in an
@@ -11,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spn.compiled.kernels import clocks, degree, evaluate, fire, quantity, record, weigh
 from spn.compiled.layout import (
@@ -23,7 +23,9 @@ from spn.compiled.layout import (
     F_LAW_BEGIN,
     F_LAW_END,
     F_MEMORY,
+    F_PLAIN,
     F_PRIORITY,
+    F_QUIET,
     F_RESETS,
     F_SCALE,
     F_TIMED,
@@ -144,6 +146,8 @@ from spn.sim.layout import (
     Z_TRACKS,
 )
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 BITS = 62  # of a dirty word that are used
 MOST_TICKS = 2.0**50
 NEARLY_FULL = 1e-12  # as in spn.net.semantics
@@ -155,7 +159,7 @@ MASK = 2**61 - 1
 
 
 @kernel
-def less(keys, stride, i, j):
+def less(keys: int, stride: int, i: int, j: int) -> bool:
     a = i * stride
     b = j * stride
     x = getf(keys, a)
@@ -174,7 +178,7 @@ def less(keys, stride, i, j):
 
 
 @kernel
-def same(keys, stride, i, j):
+def same(keys: int, stride: int, i: int, j: int) -> bool:
     a = i * stride
     b = j * stride
     return (
@@ -185,7 +189,7 @@ def same(keys, stride, i, j):
 
 
 @kernel
-def sift_up(keys, stride, heap, place):
+def sift_up(keys: int, stride: int, heap: int, place: int) -> int:
     item = geti(heap, 1 + place)
     while place > 0:
         parent = (place - 1) >> 1
@@ -201,7 +205,7 @@ def sift_up(keys, stride, heap, place):
 
 
 @kernel
-def sift_down(keys, stride, heap, place):
+def sift_down(keys: int, stride: int, heap: int, place: int) -> None:
     count = geti(heap, 0)
     item = geti(heap, 1 + place)
     while True:
@@ -224,18 +228,23 @@ def sift_down(keys, stride, heap, place):
 
 
 @kernel
-def heap_put(keys, stride, heap, item):
+def heap_put(keys: int, stride: int, heap: int, item: int) -> None:
     """Insert an item, or move one whose key has changed."""
     place = geti(keys, item * stride + K_AT)
     if place < 0:
         place = geti(heap, 0)
         seti(heap, 0, place + 1)
         seti(heap, 1 + place, item)
+        if place == 0:
+            seti(keys, item * stride + K_AT, 0)
+        else:
+            sift_up(keys, stride, heap, place)
+        return
     sift_down(keys, stride, heap, sift_up(keys, stride, heap, place))
 
 
 @kernel
-def heap_remove(keys, stride, heap, item):
+def heap_remove(keys: int, stride: int, heap: int, item: int) -> None:
     place = geti(keys, item * stride + K_AT)
     if place < 0:
         return
@@ -248,7 +257,7 @@ def heap_remove(keys, stride, heap, item):
 
 
 @kernel
-def heap_ties(keys, stride, heap, out):
+def heap_ties(keys: int, stride: int, heap: int, out: int) -> int:
     """Write the ids whose key equals the least one; their number."""
     count = geti(heap, 0)
     if count == 0:
@@ -273,13 +282,13 @@ def heap_ties(keys, stride, heap, out):
 
 
 @kernel
-def uniform(z):
+def uniform(z: int) -> float:
     """``Generator.random()``."""
     return ((call_u64(geti(z, Z_NEXT), geti(z, Z_GENERATOR)) >> 11) & MANTISSA) * (1.0 / 9007199254740992.0)
 
 
 @kernel
-def exponential(z):
+def exponential(z: int) -> float:
     """``Generator.standard_exponential()``: the ziggurat of Marsaglia and Tsang (J. Statist. Softw. 5(8), 2000) with numpy's tables."""
     while True:
         bits = (call_u64(geti(z, Z_NEXT), geti(z, Z_GENERATOR)) >> 3) & MASK
@@ -287,15 +296,15 @@ def exponential(z):
         bits >>= 8
         x = bits * EXP_WIDTHS[layer]
         if bits < EXP_ACCEPT[layer]:
-            return x
+            return float(x)
         if layer == 0:
             return EXP_TAIL - math.log1p(-uniform(z))
         if (EXP_HEIGHTS[layer - 1] - EXP_HEIGHTS[layer]) * uniform(z) + EXP_HEIGHTS[layer] < math.exp(-x):
-            return x
+            return float(x)
 
 
 @kernel
-def pick(z, n):
+def pick(z: int, n: int) -> int:
     """One of n, by one uniform draw where n > 1."""
     return int(uniform(z) * n) if n > 1 else 0
 
@@ -304,33 +313,33 @@ def pick(z, n):
 
 
 @kernel
-def address(z, word):
+def address(z: int, word: int) -> int:
     """The address of the block whose offset is in header word ``word``."""
     return z + 8 * geti(z, word)
 
 
 @kernel
-def station(z, t):
+def station(z: int, t: int) -> int:
     return z + 8 * (geti(z, Z_STATIONS) + t * S_SIZE)
 
 
 @kernel
-def pace(z, g):
+def pace(z: int, g: int) -> int:
     return z + 8 * (geti(z, Z_PACES) + g * P_SIZE)
 
 
 @kernel
-def group_record(net, g):
+def group_record(net: int, g: int) -> int:
     return geti(net, H_GROUP) + g * G_SIZE
 
 
 @kernel
-def seconds(net, base, ticks):
+def seconds(net: int, base: float, ticks: float) -> float:
     return base + ticks / getf(net, H_TICKS) if ticks != 0.0 else base
 
 
 @kernel
-def set_key(net, keys, stride, item, base, ticks):
+def set_key(net: int, keys: int, stride: int, item: int, base: float, ticks: float) -> None:
     k = item * stride
     setf(keys, k + K_VALUE, seconds(net, base, ticks))
     setf(keys, k + K_BASE, base)
@@ -338,7 +347,7 @@ def set_key(net, keys, stride, item, base, ticks):
 
 
 @kernel
-def copy_key(keys, to, source):
+def copy_key(keys: int, to: int, source: int) -> None:
     setf(keys, to, getf(source, K_VALUE))
     setf(keys, to + K_BASE, getf(source, K_BASE))
     setf(keys, to + K_TICKS, getf(source, K_TICKS))
@@ -348,7 +357,7 @@ def copy_key(keys, to, source):
 
 
 @kernel
-def track(x, value, time):
+def track(x: int, value: float, time: float) -> None:
     """An integrand takes another value at ``time``."""
     old = getf(x, X_VALUE)
     if value != old:
@@ -358,7 +367,7 @@ def track(x, value, time):
 
 
 @kernel
-def count_running(z, s, n):
+def count_running(z: int, s: int, n: int) -> None:
     """The number of running clocks changes from that in the record to ``n``."""
     if geti(s, S_TRACKED) != 0:
         time = getf(z, Z_TIME)
@@ -372,7 +381,7 @@ def count_running(z, s, n):
 
 
 @kernel
-def mark_pace(z, g):
+def mark_pace(z: int, g: int) -> None:
     p = pace(z, g)
     if geti(p, P_DIRTY) == 0:
         seti(p, P_DIRTY, 1)
@@ -383,7 +392,7 @@ def mark_pace(z, g):
 
 
 @kernel
-def touch(net, z, g):
+def touch(net: int, z: int, g: int) -> None:
     """Bring the attained work of a group up to now."""
     p = pace(z, g)
     base = getf(z, Z_BASE) - getf(p, P_SINCE)
@@ -403,7 +412,7 @@ def touch(net, z, g):
 
 
 @kernel
-def begin_work(net, z, g):
+def begin_work(net: int, z: int, g: int) -> None:
     p = pace(z, g)
     if geti(p, P_WORKING) == 0:
         setf(p, P_ATTAINED, 0.0)
@@ -415,14 +424,14 @@ def begin_work(net, z, g):
 
 
 @kernel
-def end_work(net, z, g):
+def end_work(net: int, z: int, g: int) -> None:
     touch(net, z, g)
     p = pace(z, g)
     seti(p, P_WORKING, geti(p, P_WORKING) - 1)
 
 
 @kernel
-def read_group(net, z, g):
+def read_group(net: int, z: int, g: int) -> int:
     """Read speed and share of a group; 1 where it takes part in sharing links, 0 where not, or WRONG."""
     p = pace(z, g)
     r = group_record(net, g)
@@ -434,7 +443,7 @@ def read_group(net, z, g):
     m = address(z, Z_MARKING)
     stack = address(z, Z_STACK)
     speed = quantity(net, r + G_SPEED, m, stack)
-    if speed != speed:
+    if math.isnan(speed):
         seti(z, Z_PROBLEM, geti(net, geti(net, r + G_MEMBERS) + 1))
         return WRONG
     setf(p, P_SPEED, speed)
@@ -444,7 +453,7 @@ def read_group(net, z, g):
     if speed == 0.0:
         return 0
     weight = quantity(net, r + G_SHARE, m, stack)
-    if weight != weight:
+    if math.isnan(weight):
         seti(z, Z_PROBLEM, geti(net, geti(net, r + G_MEMBERS) + 1))
         return WRONG
     setf(p, P_WEIGHT, weight)
@@ -455,7 +464,7 @@ def read_group(net, z, g):
 
 
 @kernel
-def clear_links(net, z, component):
+def clear_links(net: int, z: int, component: int) -> None:
     work = address(z, Z_LINK_WORK)
     for i in range(component + 1, component + 1 + geti(net, component)):
         links = geti(net, group_record(net, geti(net, i)) + G_LINKS)
@@ -465,7 +474,7 @@ def clear_links(net, z, component):
 
 
 @kernel
-def load_links(net, z, component):
+def load_links(net: int, z: int, component: int) -> None:
     """Rate used and shares still rising, per link."""
     clear_links(net, z, component)
     work = address(z, Z_LINK_WORK)
@@ -485,7 +494,7 @@ def load_links(net, z, component):
 
 
 @kernel
-def group_limit(net, z, g):
+def group_limit(net: int, z: int, g: int) -> float:
     """The level at which a rising group has to stop."""
     r = group_record(net, g)
     limit = getf(net, r + G_CAP) / getf(pace(z, g), P_WEIGHT)
@@ -499,7 +508,7 @@ def group_limit(net, z, g):
 
 
 @kernel
-def share_links(net, z, component, rising):
+def share_links(net: int, z: int, component: int, rising: int) -> None:
     """Weighted max-min fair rates by progressive filling."""
     while rising > 0:
         load_links(net, z, component)
@@ -520,7 +529,7 @@ def share_links(net, z, component, rising):
 
 
 @kernel
-def next_finish(net, z, g):
+def next_finish(net: int, z: int, g: int) -> None:
     """Put the next finish of a group among what may happen next."""
     p = pace(z, g)
     keys = address(z, Z_KEYS)
@@ -541,7 +550,7 @@ def next_finish(net, z, g):
 
 
 @kernel
-def pace_component(net, z, component):
+def pace_component(net: int, z: int, component: int) -> int:
     rising = 0
     for i in range(component + 1, component + 1 + geti(net, component)):
         takes_part = read_group(net, z, geti(net, i))
@@ -571,7 +580,7 @@ def pace_component(net, z, component):
 
 
 @kernel
-def pace_all(net, z):
+def pace_all(net: int, z: int) -> int:
     """New rates for the groups that are dirty and those that share links with them."""
     waiting = address(z, Z_DIRTY_PACES)
     i = 0
@@ -592,7 +601,7 @@ def pace_all(net, z):
 
 
 @kernel
-def add_clock(net, z, s, base, ticks, total, total_ticks, entering):
+def add_clock(net: int, z: int, s: int, base: float, ticks: float, total: float, total_ticks: float, entering: int) -> None:
     slot = geti(s, S_RUNNING)
     all_clocks = z + 8 * geti(s, S_CLOCKS)
     clock = all_clocks + 8 * C_SIZE * slot
@@ -606,13 +615,13 @@ def add_clock(net, z, s, base, ticks, total, total_ticks, entering):
 
 
 @kernel
-def clock_heap(z, s, slot):
+def clock_heap(z: int, s: int, slot: int) -> int:
     clock = z + 8 * (geti(s, S_CLOCKS) + C_SIZE * slot)
     return z + 8 * geti(s, S_ENTERING if geti(clock, C_ENTERING) else S_WORKING)
 
 
 @kernel
-def remove_clock(z, s, slot):
+def remove_clock(z: int, s: int, slot: int) -> None:
     """Remove a clock, the last one taking its slot."""
     all_clocks = z + 8 * geti(s, S_CLOCKS)
     heap_remove(all_clocks, C_SIZE, clock_heap(z, s, slot), slot)
@@ -628,7 +637,7 @@ def remove_clock(z, s, slot):
 
 
 @inlined
-def draw_work(net, z, t, params, rng):
+def draw_work(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> tuple[float, float, int]:
     """The work of a new clock: (seconds, ticks, status)."""
     r = record(net, t)
     leaf = geti(net, r + F_LAW_BEGIN)
@@ -643,7 +652,7 @@ def draw_work(net, z, t, params, rng):
         x = draw(geti(net, leaf + L_KIND), params, offset, geti(net, leaf + L_COUNT), rng)
     x *= getf(net, r + F_FACTOR)
     scale = quantity(net, r + F_SCALE, address(z, Z_MARKING), address(z, Z_STACK))
-    if scale != scale:
+    if math.isnan(scale):
         seti(z, Z_PROBLEM, t)
         return 0.0, 0.0, WRONG
     if geti(net, leaf + L_DISCRETE) == 0:
@@ -655,7 +664,7 @@ def draw_work(net, z, t, params, rng):
 
 
 @kernel
-def start_work(net, z, t, work, ticks):
+def start_work(net: int, z: int, t: int, work: float, ticks: float) -> None:
     """Start a clock with all its work (and latency) before it."""
     r = record(net, t)
     s = station(z, t)
@@ -675,7 +684,7 @@ def start_work(net, z, t, work, ticks):
 
 
 @inlined
-def start_one(net, z, t, params, rng):
+def start_one(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> int:
     s = station(z, t)
     r = record(net, t)
     parked = geti(s, S_PARKED)
@@ -707,7 +716,7 @@ def start_one(net, z, t, params, rng):
 
 
 @kernel
-def stop_one(net, z, t, keep):
+def stop_one(net: int, z: int, t: int, keep: int) -> None:
     """Stop one clock, chosen at random; where all have to stop no choice is drawn."""
     s = station(z, t)
     r = record(net, t)
@@ -724,7 +733,7 @@ def stop_one(net, z, t, keep):
         p = pace(z, g)
         base, ticks = getf(p, P_ATTAINED), getf(p, P_ATTAINED + 1)
     memory = geti(net, r + F_MEMORY)
-    if memory == RESUME or memory == REPEAT:
+    if memory in (RESUME, REPEAT):
         parked = geti(s, S_PARKED)
         q = z + 8 * (geti(s, S_PARK) + Q_SIZE * parked)
         setf(q, Q_LEFT, getf(clock, K_BASE) - base)
@@ -737,7 +746,7 @@ def stop_one(net, z, t, keep):
 
 
 @kernel
-def forget(net, z, t):
+def forget(net: int, z: int, t: int) -> None:
     """End all clocks of a transition, running and parked."""
     s = station(z, t)
     g = geti(net, record(net, t) + F_GROUP)
@@ -752,7 +761,7 @@ def forget(net, z, t):
 
 
 @kernel
-def post(z, entity, all_clocks, heap):
+def post(z: int, entity: int, all_clocks: int, heap: int) -> None:
     """Put the first of a heap of clocks among what may happen next."""
     keys = address(z, Z_KEYS)
     if geti(heap, 0) == 0:
@@ -763,7 +772,7 @@ def post(z, entity, all_clocks, heap):
 
 
 @kernel
-def post_station(net, z, t):
+def post_station(net: int, z: int, t: int) -> None:
     """After its clocks changed: the next expiry of a transition (in its group, if it has one)."""
     s = station(z, t)
     seti(s, S_CHANGED, 0)
@@ -785,9 +794,36 @@ def post_station(net, z, t):
 
 
 @inlined
-def align(net, z, t, params, rng):
+def align_plain(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> int:
+    """The same for a transition whose one clock is its key among what may happen next."""
+    s = station(z, t)
+    if geti(s, S_RESET) != 0:
+        seti(s, S_RESET, 0)
+        count_running(z, s, 0)
+    if geti(s, S_TARGET) == 0:
+        if geti(s, S_RUNNING) != 0:
+            count_running(z, s, 0)
+        heap_remove(address(z, Z_KEYS), K_SIZE, address(z, Z_HEAP), t)
+    elif geti(s, S_RUNNING) == 0:
+        work, ticks, status = draw_work(net, z, t, params, rng)
+        if status < 0:
+            return WRONG
+        keys = address(z, Z_KEYS)
+        if ticks != 0.0:
+            set_key(net, keys, K_SIZE, t, getf(z, Z_BASE) + work, getf(z, Z_TICKS) + ticks)
+        else:
+            set_key(net, keys, K_SIZE, t, getf(z, Z_TIME) + work, 0.0)
+        heap_put(keys, K_SIZE, address(z, Z_HEAP), t)
+        count_running(z, s, 1)
+    return 0
+
+
+@inlined
+def align(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> int:
     """Bring the clocks of a transition to the number that the marking asks for."""
     s = station(z, t)
+    if geti(net, record(net, t) + F_PLAIN) != 0:
+        return align_plain(net, z, t, params, rng)
     target = geti(s, S_TARGET)
     if geti(s, S_RESET) != 0:
         forget(net, z, t)
@@ -802,7 +838,7 @@ def align(net, z, t, params, rng):
 
 
 @kernel
-def measure_target(net, z, t):
+def measure_target(net: int, z: int, t: int) -> int:
     """Read how many clocks have to run; GROW where there is no room for them."""
     n = clocks(net, t, address(z, Z_MARKING), address(z, Z_STACK))
     s = station(z, t)
@@ -817,7 +853,7 @@ def measure_target(net, z, t):
 
 
 @inlined
-def align_listed(net, z, t, params, rng):
+def align_listed(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> int:
     """The clocks after a single firing: all that it may have changed."""
     listed = geti(net, record(net, t) + F_TIMED)
     end = listed + 1 + geti(net, listed)
@@ -832,7 +868,7 @@ def align_listed(net, z, t, params, rng):
 
 
 @inlined
-def align_dirty(net, z, params, rng):
+def align_dirty(net: int, z: int, params: Floats, rng: np.random.Generator) -> int:
     """The clocks after several firings, by the dirty bits."""
     dirty = address(z, Z_DIRTY)
     words = geti(z, Z_DIRTY_WORDS)
@@ -853,7 +889,7 @@ def align_dirty(net, z, params, rng):
 
 
 @kernel
-def read_expressions(net, z):
+def read_expressions(net: int, z: int) -> int:
     """Measured expressions whose places have changed."""
     dirty = address(z, Z_DIRTY_EXPRESSIONS)
     listed = geti(net, H_EXPRESSIONS)
@@ -861,7 +897,7 @@ def read_expressions(net, z):
     for i in range(1, geti(dirty, 0) + 1):
         e = geti(dirty, i)
         v = evaluate(net, geti(net, listed + 1 + e), address(z, Z_MARKING), address(z, Z_STACK))
-        if v != v:
+        if math.isnan(v):
             return WRONG
         track(address(z, Z_TRACKS) + 8 * X_SIZE * e, v, getf(z, Z_TIME))
         seti(dirty, 1 + count + e, 0)
@@ -870,7 +906,7 @@ def read_expressions(net, z):
 
 
 @inlined
-def settle(net, z, params, rng):
+def settle(net: int, z: int, params: Floats, rng: np.random.Generator) -> int:
     """In a tangible marking: clocks, rates, measured expressions."""
     t = geti(z, Z_FIRED)
     status = align_listed(net, z, t, params, rng) if t >= 0 else align_dirty(net, z, params, rng)
@@ -888,7 +924,7 @@ def settle(net, z, params, rng):
 
 
 @kernel
-def mark_dirty(net, z, t):
+def mark_dirty(net: int, z: int, t: int) -> None:
     dirty = address(z, Z_DIRTY)
     listed = geti(net, record(net, t) + F_TIMED)
     for i in range(listed + 1, listed + 1 + geti(net, listed)):
@@ -898,7 +934,7 @@ def mark_dirty(net, z, t):
 
 
 @kernel
-def list_enabled(net, z, t):
+def list_enabled(net: int, z: int, t: int) -> None:
     """Look again whether an immediate is enabled."""
     d = degree(net, t, address(z, Z_MARKING), address(z, Z_STACK))
     enabled = address(z, Z_ENABLED)
@@ -919,21 +955,21 @@ def list_enabled(net, z, t):
 
 
 @kernel
-def collect_rewards(net, z, t):
+def collect_rewards(net: int, z: int, t: int) -> int:
     rewards = geti(address(z, Z_REWARDS), t)
     if rewards == 0:
         return 0
     block = z + 8 * rewards
     for i in range(geti(block, 0)):
         v = evaluate(net, geti(block, 1 + 2 * i), address(z, Z_MARKING), address(z, Z_STACK))
-        if v != v:
+        if math.isnan(v):
             return WRONG
         setf(block, 2 + 2 * i, getf(block, 2 + 2 * i) + v)
     return 0
 
 
 @kernel
-def fire_one(net, z, t, counted):
+def fire_one(net: int, z: int, t: int, counted: bool) -> int:
     """Fire a transition and note what that may change."""
     if counted:
         if collect_rewards(net, z, t) < 0:
@@ -946,6 +982,14 @@ def fire_one(net, z, t, counted):
     seti(z, Z_INSTANT, geti(z, Z_INSTANT) + 1)
     counts = address(z, Z_COUNTS)
     seti(counts, t, geti(counts, t) + 1)
+    if geti(net, record(net, t) + F_QUIET) == 0:
+        note_effects(net, z, t)
+    return note_expressions(net, z, t)
+
+
+@kernel
+def note_effects(net: int, z: int, t: int) -> None:
+    """Resets, speeds and immediates that a firing concerns."""
     r = record(net, t)
     listed = geti(net, r + F_RESETS)
     for i in range(listed + 1, listed + 1 + geti(net, listed)):
@@ -953,24 +997,32 @@ def fire_one(net, z, t, counted):
     listed = geti(net, r + F_AFFECTED_GROUPS)
     for i in range(listed + 1, listed + 1 + geti(net, listed)):
         mark_pace(z, geti(net, i))
-    listed = geti(net, r + F_AFFECTED_EXPRESSIONS)
-    if geti(net, listed) > 0:
-        dirty = address(z, Z_DIRTY_EXPRESSIONS)
-        count = geti(net, geti(net, H_EXPRESSIONS))
-        for i in range(listed + 1, listed + 1 + geti(net, listed)):
-            e = geti(net, i)
-            if geti(dirty, 1 + count + e) == 0:
-                seti(dirty, 1 + count + e, 1)
-                seti(dirty, 0, geti(dirty, 0) + 1)
-                seti(dirty, geti(dirty, 0), e)
     listed = geti(net, r + F_AFFECTED_IMMEDIATES)
     for i in range(listed + 1, listed + 1 + geti(net, listed)):
         list_enabled(net, z, geti(net, i))
+
+
+@kernel
+def note_expressions(net: int, z: int, t: int) -> int:
+    """Measured expressions to be read again."""
+    listed = geti(net, record(net, t) + F_AFFECTED_EXPRESSIONS)
+    affected = geti(net, listed)
+    if affected == 0:
+        return 0
+    dirty = address(z, Z_DIRTY_EXPRESSIONS)
+    flags = dirty + 8 * (1 + geti(net, geti(net, H_EXPRESSIONS)))
+    for i in range(listed + 1, listed + 1 + affected):
+        e = geti(net, i)
+        if geti(flags, e) == 0:
+            seti(flags, e, 1)
+            count = geti(dirty, 0) + 1
+            seti(dirty, 0, count)
+            seti(dirty, count, e)
     return 0
 
 
 @kernel
-def gather_immediates(net, z, out):
+def gather_immediates(net: int, z: int, out: int) -> int:
     """The enabled immediates of the highest priority, in the order of the net; WRONG where the enabling of one is undefined."""
     enabled = address(z, Z_ENABLED)
     rank = 0
@@ -987,7 +1039,7 @@ def gather_immediates(net, z, out):
 
 
 @kernel
-def insert_sorted(out, found, t):
+def insert_sorted(out: int, found: int, t: int) -> int:
     """Insert a transition into the ascending pairs of ``out``."""
     at = found
     while at > 0 and geti(out, 2 * (at - 1)) > t:
@@ -998,7 +1050,7 @@ def insert_sorted(out, found, t):
 
 
 @kernel
-def choose(net, z, out, found):
+def choose(net: int, z: int, out: int, found: int) -> int:
     """One of the candidates in ``out`` by weight; WRONG where all weights are 0."""
     kept = weigh(net, address(z, Z_MARKING), address(z, Z_STACK), out, found)
     if kept <= 1:
@@ -1016,7 +1068,7 @@ def choose(net, z, out, found):
 
 
 @kernel
-def fire_immediates(net, z, counted):
+def fire_immediates(net: int, z: int, counted: bool) -> int:
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)
     out = address(z, Z_OUT)
@@ -1041,7 +1093,7 @@ def fire_immediates(net, z, counted):
 
 
 @kernel
-def begin(net, z):
+def begin(net: int, z: int) -> int:
     """From the initial marking: immediates first, then every timed transition is looked at."""
     order = geti(net, H_IMMEDIATES)
     for i in range(order + 1, order + 1 + geti(net, order)):
@@ -1068,7 +1120,7 @@ def begin(net, z):
 
 
 @kernel
-def advance(net, z, key):
+def advance(net: int, z: int, key: int) -> None:
     """Time passes to the instant of a key."""
     time = getf(key, K_VALUE)
     if time > getf(z, Z_TIME):
@@ -1079,7 +1131,7 @@ def advance(net, z, key):
 
 
 @kernel
-def settle_group(net, z, g):
+def settle_group(net: int, z: int, g: int) -> None:
     """A group whose next finish is now: its attained work is exactly that of the clock that finishes."""
     p = pace(z, g)
     first = z + 8 * (geti(p, P_KEYS) + K_SIZE * geti(z + 8 * geti(p, P_HEAP), 1))
@@ -1090,7 +1142,7 @@ def settle_group(net, z, g):
 
 
 @kernel
-def enter_links(net, z, ties, found):
+def enter_links(net: int, z: int, ties: int, found: int) -> int:
     """Let the transfers whose latency ends now enter their links; their number."""
     transitions = geti(net, H_TRANSITIONS)
     latest = transitions + geti(net, H_GROUPS)
@@ -1104,7 +1156,7 @@ def enter_links(net, z, ties, found):
 
 
 @kernel
-def enter_station(net, z, t):
+def enter_station(net: int, z: int, t: int) -> None:
     s = station(z, t)
     g = geti(net, record(net, t) + F_GROUP)
     all_clocks = z + 8 * geti(s, S_CLOCKS)
@@ -1125,7 +1177,7 @@ def enter_station(net, z, t):
 
 
 @kernel
-def gather_expired(net, z, ties, found, out):
+def gather_expired(net: int, z: int, ties: int, found: int, out: int) -> int:
     """The transitions that expire now, those of the highest priority only, ascending, into ``out``."""
     transitions = geti(net, H_TRANSITIONS)
     members = ties + 8 * found
@@ -1151,17 +1203,21 @@ def gather_expired(net, z, ties, found, out):
 
 
 @kernel
-def expire(net, z, t):
+def expire(net: int, z: int, t: int) -> None:
     """Take away the clock of a transition that expires."""
     s = station(z, t)
-    g = geti(net, record(net, t) + F_GROUP)
+    r = record(net, t)
+    if geti(net, r + F_PLAIN) != 0:
+        count_running(z, s, 0)
+        return
+    g = geti(net, r + F_GROUP)
     if g >= 0:
         end_work(net, z, g)
     remove_clock(z, s, geti(z + 8 * geti(s, S_WORKING), 1))
 
 
 @kernel
-def rebase(net, z):
+def rebase(net: int, z: int) -> None:
     """Move all instants to a base at the present one: fewer ticks, the same coincidences."""
     ticks = getf(z, Z_TICKS)
     by = ticks / getf(net, H_TICKS)
@@ -1170,7 +1226,8 @@ def rebase(net, z):
     for t in range(geti(net, H_TRANSITIONS)):
         s = station(z, t)
         fixed = geti(net, record(net, t) + F_GROUP) < 0
-        for slot in range(geti(s, S_RUNNING)):
+        plain = geti(net, record(net, t) + F_PLAIN) != 0  # its key is moved below
+        for slot in range(0 if plain else geti(s, S_RUNNING)):
             clock = z + 8 * (geti(s, S_CLOCKS) + C_SIZE * slot)
             if fixed or geti(clock, C_ENTERING) != 0:
                 set_key(net, clock, 0, 0, getf(clock, K_BASE) + by, getf(clock, K_TICKS) - ticks)
@@ -1185,13 +1242,13 @@ def rebase(net, z):
 
 
 @kernel
-def hold(z, horizon):
+def hold(z: int, horizon: float) -> None:
     if horizon < math.inf and horizon > getf(z, Z_TIME):
         setf(z, Z_TIME, horizon)
 
 
 @kernel
-def step(net, z):
+def step(net: int, z: int) -> int:
     """The next event up to the marking after it: DONE, or why not."""
     ties = address(z, Z_TIES)
     keys = address(z, Z_KEYS)
@@ -1232,7 +1289,7 @@ def step(net, z):
 
 
 @kernel
-def run(image, params, state, rng, firings, horizon):
+def run(image: Ints, params: Floats, state: Ints, rng: np.random.Generator, firings: int, horizon: float) -> int:
     """Go on for at most so many firings in all, and not beyond the horizon; the status."""
     net = image.ctypes.data
     z = state.ctypes.data

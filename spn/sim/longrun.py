@@ -1,11 +1,11 @@
 """The two ways to a sample: batches of long runs, and independent replications.
 
-*Batches.* ``STREAMS`` independent long runs are cut into batches of equally many firings; batches are joined in pairs as the runs grow, so that
-a run always has between ``BATCHES`` and twice as many, each ever longer. A warm-up, found by the marginal standard error rule on the batches
-averaged over the streams, is left out; the rest is regrouped into ``GROUPS`` groups a stream, whose sums are the rows of the sample.
+*Batches.* ``STREAMS`` independent long runs are cut into batches of equally many firings; batches are joined in pairs as the runs grow, so
+that a run always has between ``BATCHES`` and twice as many, each ever longer. A warm-up, found by the marginal standard error rule on the
+batches averaged over the streams, is left out; the rest is regrouped into ``GROUPS`` groups a stream: their sums are the sample's rows.
 
-*Replications.* Each runs from the initial marking: over a horizon, or, where the net may end in different long runs, until it has settled in
-one. A replication that reaches an absorbing marking counts with the values there for ever after.
+*Replications.* Each runs from the initial marking: over a horizon, or, where the net may end in different long runs, until it has settled
+in one. A replication that reaches an absorbing marking counts with the values there for ever after.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """Rows for :mod:`spn.sim.estimate`, from ``streams`` independent runs, one after the other. ``warmed`` says that the part left out was a
-    minor part. ``ends`` and ``each`` (replications only): where every replication ended, and its row."""
+    """Rows for :mod:`spn.sim.estimate`, from ``streams`` independent runs, one after the other. ``warmed`` says that what was left out was
+    a minor part. ``ends`` and ``each`` (replications only): where every replication ended, and its row."""
 
     rows: Floats
     streams: int
@@ -202,9 +202,7 @@ def over_horizon(crew: Crew, horizon: float, start: float) -> Callable[[Engine],
     return one
 
 
-def until_settled(
-    crew: Crew, classes: Sequence[ClosedClass] | None, warmup: float | None
-) -> Callable[[Engine], tuple[Floats, Ended]]:
+def until_settled(crew: Crew, classes: Sequence[ClosedClass] | None, warmup: float | None) -> Callable[[Engine], tuple[Floats, Ended]]:
     """Replications that run until they are settled in a long run and are averaged there."""
 
     def settle(engine: Engine) -> bool:
@@ -247,10 +245,12 @@ def collect(collector: Collector, judge: Callable[[Sample], float], control: Con
     """Grow the sample until ``judge`` asks for no more: it gives the factor by which the work should grow, at most 1 when done.
 
     Ends early at a limit or an interruption, with what there is by then."""
+    last: Sample | None = None
     try:
         while True:
             collector.extend()
             sample = collector.sample()
+            last = sample or last
             factor = judge(sample) if sample is not None else 2.0
             if factor <= 1 or control.exhausted() or not collector.grow(min(factor, 4.0)):
                 return sample
@@ -258,4 +258,4 @@ def collect(collector: Collector, judge: Callable[[Sample], float], control: Con
         pass
     except KeyboardInterrupt:
         control.interrupt()
-    return collector.sample()
+    return collector.sample() or last

@@ -60,15 +60,15 @@ def simulate(
     """Estimate the measures of a model, each with a Student-t confidence interval at level ``confidence``.
 
     The run ends when every half-width is at most ``precision`` times the value (or when ``until``, given the estimates, says so; it then
-    replaces the precision), or at ``max_seconds`` of computing or ``max_firings``; then ``Result.converged`` is False. Without a horizon the
-    values are long-run averages, by batches of independent long runs where there is one long run, by replications where runs can end
+    replaces the precision), or at ``max_seconds`` of computing or ``max_firings``; then ``Result.converged`` is False. Without a horizon
+    the values are long-run averages, by batches of independent long runs where there is one long run, by replications where runs can end
     in different ones or come to rest. With ``horizon`` (seconds) they are averages over (``warmup`` or 0) to the horizon, by
     replications. ``replications`` fixes their number. ``warmup`` (seconds) replaces the automatic cut.
 
     Equal seeds give equal results, whatever the number of ``workers`` (threads; all cores if not given) and the ``engine`` ("python" or
-    "compiled"; "auto" takes the first for small jobs). The seed used is in ``Result.provenance``. An interruption (Ctrl-C) ends the run and
-    keeps what was estimated: ``details["interrupted"]``. Raises SemanticsError for a marking in which the net means nothing and for a zero-time
-    loop, AnalysisError for options out of range and where not even two replications were done.
+    "compiled"; "auto" takes the first for small jobs). The seed used is in ``Result.provenance``. An interruption (Ctrl-C) ends the run
+    and keeps what was estimated: ``details["interrupted"]``. Raises SemanticsError for a marking in which the net means nothing and for a
+    zero-time loop, AnalysisError for options out of range and where not even two replications were done.
     """
     options = Options(
         seed=fresh_seed() if seed is None else seed,
@@ -89,7 +89,10 @@ def _check(o: Options) -> None:
         (not 0 < o.confidence < 1, f"confidence is {o.confidence:g}; it lies between 0 and 1"),
         (o.replications is not None and o.replications < 2, f"replications is {o.replications}; an interval needs at least 2"),
         (o.horizon is not None and not 0 < o.horizon < math.inf, f"horizon is {o.horizon} s; it is a positive time"),
-        (o.warmup is not None and not 0 <= o.warmup < (o.horizon or math.inf), f"warmup is {o.warmup} s; it lies between 0 and the horizon"),
+        (
+            o.warmup is not None and not 0 <= o.warmup < (o.horizon or math.inf),
+            f"warmup is {o.warmup} s; it lies between 0 and the horizon",
+        ),
         (o.seed < 0, f"seed is {o.seed}; it is a whole number from 0"),
     ]
     for is_wrong, message in wrong:
@@ -108,9 +111,7 @@ def questions(measures: Iterable[Measure], model: Model) -> tuple[Primitive, ...
 class _Run:
     """One call of :func:`simulate`."""
 
-    def __init__(
-        self, model: Model, options: Options, control: Control, until: Callable[[Estimates], bool] | None, engine: Choice
-    ) -> None:
+    def __init__(self, model: Model, options: Options, control: Control, until: Callable[[Estimates], bool] | None, engine: Choice) -> None:
         self.model = model
         self.options = options
         self.control = control
@@ -157,7 +158,9 @@ class _Run:
             except Irregular as why:
                 self.reason = f"long-run averages, by independent replications, since {why.why}"
         else:
-            self.reason = "long-run averages, by independent replications" + ("" if one_long_run else ", since runs may end in different ways")
+            self.reason = "long-run averages, by independent replications" + (
+                "" if one_long_run else ", since runs may end in different ways"
+            )
         known = self.closed if self.closed is not None and not one_long_run else None
         return self._collect(Replications(self.crew, until_settled(self.crew, known, o.warmup), o.replications))
 
@@ -262,7 +265,13 @@ class _Run:
 
     def _asked(self) -> dict[str, Any]:
         o = self.options
-        asked = {"precision": o.precision, "confidence": o.confidence, "replications": o.replications, "horizon": o.horizon, "warmup": o.warmup}
+        asked = {
+            "precision": o.precision,
+            "confidence": o.confidence,
+            "replications": o.replications,
+            "horizon": o.horizon,
+            "warmup": o.warmup,
+        }
         return {name: value for name, value in asked.items() if value is not None}
 
     def _nothing(self) -> Exception:

@@ -12,9 +12,7 @@ from spn.net.model import Net
 
 def expressions_of(primitives: Sequence[Primitive]) -> tuple[Node, ...]:
     """The expressions that the kernel reads: of time averages and of rewards other than 1, in the order of the primitives."""
-    return tuple(
-        p.value for p in primitives if isinstance(p, TimeAverage) or (isinstance(p, FiringRate) and constant(p.value) != 1)
-    )
+    return tuple(p.value for p in primitives if isinstance(p, TimeAverage) or (isinstance(p, FiringRate) and constant(p.value) != 1))
 
 
 def prepare(net: Net, primitives: Sequence[Primitive]) -> CompiledNet:

@@ -13,10 +13,23 @@ from spn.solve import ctmc, simulation
 AUTO_STATES = 1_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
 EXACT_OPTIONS = frozenset(f.name for f in fields(ctmc.Options))
 SIMULATION_OPTIONS = frozenset(
-    {"seed", "precision", "confidence", "replications", "horizon", "warmup", "max_seconds", "max_firings", "workers", "progress"}
+    {
+        "seed",
+        "precision",
+        "confidence",
+        "replications",
+        "horizon",
+        "warmup",
+        "max_seconds",
+        "max_firings",
+        "workers",
+        "progress",
+        "until",
+        "engine",
+    }
 )
 METHODS = (ctmc.NAME, simulation.NAME)
-NO_CHAIN = frozenset({"E0600", "E0602", "E0603"})  # unbounded, too large, overflow: found while the state space is built
+NO_CHAIN = frozenset({"E0600", "E0602", "E0603", "E0605"})  # unbounded, too large, overflow: found while the state space is built
 
 
 def may_solve(model: Model) -> list[Diagnostic]:

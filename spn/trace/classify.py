@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from spn.trace.records import Kind, Layer
@@ -34,6 +35,7 @@ _SIZES = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=1 << 16)
 def classify(category: str, name: str) -> tuple[Kind, Layer]:
     """Kind and layer of a record from the category that its profiler gave (in any case) and its name."""
     category = category.lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from typing import Any
 
@@ -82,6 +82,12 @@ class Trace:
     mark_duration_ns: Ints
     problems: tuple[Problem, ...]
     origin: Origin
+
+    def __post_init__(self) -> None:
+        for column in fields(self):
+            values = getattr(self, column.name)
+            if isinstance(values, np.ndarray):
+                values.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.start_ns)

@@ -166,3 +166,10 @@ def test_families_that_cannot_be_fitted_say_why() -> None:
         hyperexponential(STEP_TIMES)
     with pytest.raises(Unfit, match="stages"):
         erlang(SAMPLES["nearly constant"])
+
+
+@pytest.mark.parametrize("shape", [1.02, 2.9, 3.1, 7.95])
+def test_erlang_takes_the_nearer_whole_shape(shape: float) -> None:
+    """At a thousandth of these distances from a whole number the likelihoods decide for it."""
+    x = scipy.stats.gamma.ppf((np.arange(4000) + 0.5) / 4000, shape)
+    assert erlang(x).k == round(shape)

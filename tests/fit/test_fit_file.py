@@ -109,7 +109,7 @@ def test_the_shipped_trace() -> None:
     assert len(found) >= 40
     assert set(found.bytes.tolist()) == {4 * ((256 + 1) * 1024 + (1024 + 1) * 1024 + (1024 + 1) * 10)}
     assert (found.compute + found.exposed + found.update <= found.step).all()
-    assert (found.compute > found.step / 3).all()
+    assert found.compute.sum() > found.step.sum() / 2
     for name in ("compute", "update", "local", "step"):
         fitted = fit_file(EXAMPLE, name)
         assert fitted.n == len(found)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spn.dist.families import Deterministic, Empirical, Exponential, Lognormal
+from spn.dist.families import Deterministic, Empirical, Erlang, Exponential, Lognormal
 from spn.dist.law import Floats
 from spn.errors import DataError
 from spn.fit import Fit, fit, match_moments
@@ -79,11 +79,13 @@ def test_p_values_are_uniform_where_the_law_is_true() -> None:
     from spn.fit.estimate import exponential
 
     rng = RNG(10)
-    found = []
+    found: list[float] = []
     for _ in range(60):
         x = rng.exponential(2.0, 40)
         law = exponential(x)
-        found.append(p_value(law, 40, distance(law, x), exponential, rng, samples=60))
+        p = p_value(law, 40, distance(law, x), exponential, rng, samples=60)
+        assert p is not None
+        found.append(p)
     assert sum(p < 0.1 for p in found) <= 13
     assert sum(p > 0.5 for p in found) >= 18
 
@@ -99,7 +101,18 @@ def test_a_tabulated_p_value_would_be_far_too_kind() -> None:
     found = distance(law, x)
     table = scipy.stats.kstwo.sf(found, 40)
     assert table > 0.04
-    assert p_value(law, 40, found, exponential, RNG(1)) < 0.5 * table
+    p = p_value(law, 40, found, exponential, RNG(1))
+    assert p is not None
+    assert p < 0.5 * table
+
+
+def test_no_p_value_where_the_family_hardly_fits_its_own_samples() -> None:
+    """Four durations from a mixture of exponentials mostly vary less than an exponential does: there is nothing to compare with."""
+    from spn.dist.hyperexponential import balanced
+    from spn.fit.estimate import hyperexponential
+
+    law = balanced(1.0, 1.01)
+    assert p_value(law, 4, 0.3, hyperexponential, RNG(1)) is None
 
 
 def test_draws_at_once_follow_the_law() -> None:
@@ -257,3 +270,18 @@ def test_ties_are_not_correlation() -> None:
     """Independent durations of two values: the share of each does not look like dependence (bound 3.3 standard errors, 1e-3)."""
     found = fit(np.where(RNG(23).random(1000) < 0.5, 1.0, 2.0), "lognormal")
     assert not any("correlated" in w for w in found.warnings)
+
+
+def test_a_cv_of_one_over_a_root_is_a_single_erlang_law_whatever_the_rounding() -> None:
+    for k in range(2, 80):
+        law = match_moments(3, math.sqrt(1 / k)).law
+        assert isinstance(law, Erlang)
+        assert law.k == k
+
+
+def test_many_durations_tell_a_wrong_family() -> None:
+    """The samples of the bootstrap are smaller than the data: the distance counts as one of fifty thousand durations."""
+    found = fit(RNG(26).gamma(20, 0.1, 50_000), "lognormal")
+    assert found.ks < 0.03
+    assert found.p_value is not None
+    assert found.p_value < 0.01

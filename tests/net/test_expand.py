@@ -83,6 +83,15 @@ def test_m_h2_1_k():
     assert result["x"] == pytest.approx(mean(pi, lambda n, s: rates[s - 1] if n else 0), rel=1e-12)
 
 
+def test_a_law_of_many_stages_is_near_the_constant():
+    """M/E_k/1/5 tends to M/D/1/5 like 1/k; and k stages add a place and four transitions."""
+    net = queue(Erlang(k=400, rate=400.0), 5).build()
+    expanded = expand(net).net
+    assert (len(expanded.places), len(expanded.transitions)) == (3, 5)
+    x = [exact(model(queue(Erlang(k=k, rate=float(k)), 5), x=X("serve")))["x"] for k in (100, 200, 400)]
+    assert (x[1] - x[0]) / (x[2] - x[1]) == pytest.approx(2, rel=0.02)
+
+
 def test_an_exponential_law_with_servers_needs_no_expansion():
     net = queue(Exponential(rate=1.0), 5, servers=3).build()
     assert expand(net).phases == {}
@@ -163,7 +172,7 @@ def thieves(memory: str, servers) -> NetBuilder:
     return b
 
 
-@pytest.mark.parametrize("servers", [2, "inf"])
+@pytest.mark.parametrize("servers", [1, 2, "inf"])
 @pytest.mark.parametrize("memory", ["restart", "resume"])
 def test_which_clock_stops_is_chosen_uniformly_and_parked_ones_go_on_first(memory, servers):
     """State: clocks running in phase 1 and 2, parked in 1 and 2, tokens left. Stage 1 has rate 2 and ends the work with 1/4; stage 2
@@ -317,11 +326,13 @@ def test_the_expression_for_running_clocks_is_the_semantics():
 
 
 def test_names_that_are_taken_are_left_alone():
-    b = queue(Erlang(k=2, rate=2.0), 2)
-    b.place("serve in phase 1", 7)
-    net = expand(b.build()).net
-    assert len({p.name for p in net.places}) == len(net.places)
-    assert net.places[2].name == "serve in phase 1" and net.places[2].initial == 7
+    for servers in (1, 2):
+        b = queue(Erlang(k=2, rate=2.0), 2, servers=servers)
+        b.place("serve phase", 7)
+        b.place("serve in phase 1", 7)
+        net = expand(b.build()).net
+        assert len({p.name for p in net.places}) == len(net.places)
+        assert [p.initial for p in net.places if p.name in ("serve phase", "serve in phase 1")] == [7, 7]
 
 
 def test_the_skeleton_reaches_the_same_markings():

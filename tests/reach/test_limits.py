@@ -9,7 +9,8 @@ import pytest
 from spn.errors import AnalysisError, SemanticsError, SpnError
 from spn.expr.nodes import tokens
 from spn.net.builder import NetBuilder
-from spn.reach import Limits, explore
+from spn.reach import Limits, explore, vanishing
+from spn.reach.graph import explore_graph
 
 
 def error(b: NetBuilder, limits: Limits | None = None, narrow: int = 12) -> SpnError:
@@ -90,6 +91,18 @@ def test_a_net_of_exactly_the_limit_is_complete_and_one_more_is_an_error():
     assert "limit of 99 states" in str(found) and "100 markings" in str(found)
 
 
+@pytest.mark.parametrize("limits", [Limits(states=3000), Limits(memory=1e6)])
+def test_the_kernel_keeps_the_limits_too(limits):
+    b = NetBuilder()
+    b.place("p", 5000)
+    b.place("q")
+    b.timed("there", "p", "q", rate=1)
+    with pytest.raises(AnalysisError, match="the state space is larger than"):
+        explore_graph(b.build(), limits, compiled=0)
+    with pytest.raises(AnalysisError, match="arrive puts ever more tokens into Q"):
+        explore_graph(queue().build(), limits, compiled=0)
+
+
 def test_what_may_be_unbounded_but_is_not_shown_is_said_with_care():
     found = error(queue(when=tokens("Q") < 10**9), Limits(states=2000))
     assert found.diagnostics[0].code == "E0602"
@@ -127,6 +140,18 @@ def test_an_immediate_that_consumes_nothing_is_a_loop_that_grows():
     found = error(b)
     assert isinstance(found, SemanticsError)
     assert "zero-time loop without exit: spawn" in str(found) and "C grows without bound" in str(found)
+
+
+def test_a_loop_through_too_many_vanishing_markings_is_refused(monkeypatch):
+    b = NetBuilder()
+    for place, k in (("P", 1), ("V1", 0), ("V2", 0)):
+        b.place(place, k)
+    b.timed("go", "P", "V1", rate=2)
+    b.immediate("there", "V1", "V2")
+    b.immediate("back", "V2", "V1")
+    b.immediate("exit", "V1", "P")
+    monkeypatch.setattr(vanishing, "LARGEST_LOOP", 1)
+    assert "a zero-time loop runs through 2 vanishing markings, V1=1 among them; at most 1 are solved" in str(error(b))
 
 
 def test_an_immediate_that_changes_nothing_is_a_trap():

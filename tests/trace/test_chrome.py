@@ -46,6 +46,8 @@ def test_records_and_marks(tmp_path: Path) -> None:
     assert trace.problems == ()
     assert trace.origin.events == 5
     assert "3 records of 2 operations, 2 steps" in repr(trace)
+    with pytest.raises(ValueError, match="read-only"):
+        trace.duration_ns[0] = 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,87 @@
+"""Intervals from samples: against direct formulas and by coverage."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from spn.sim.estimate import averages, disagreement, interval, regroup, student, warm_up
+
+
+def test_student_quantiles() -> None:
+    """Tables: t(0.95, 10) = 2.228139, t(0.999, 63) = 3.4562 and the normal limit 1.959964."""
+    assert student(0.95, 10) == pytest.approx(2.228138852, rel=1e-8)
+    assert student(0.95, 1e9) == pytest.approx(1.959963985, rel=1e-8)
+
+
+def test_jackknife_of_a_mean_is_the_textbook_interval() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(5, 2, size=20)
+    rows = np.column_stack([np.ones(20), x])
+    found = interval(rows, lambda a: float(a[0]), 0.95)
+    assert found.value == pytest.approx(x.mean())
+    assert found.half_width == pytest.approx(student(0.95, 19) * x.std(ddof=1) / math.sqrt(20))
+    assert found.samples == 20
+
+
+def test_ratio_interval_covers_at_its_level() -> None:
+    """300 ratios of correlated pairs at 90 %: between 83 % and 97 % cover (4 standard errors; false alarm 6e-5)."""
+    rng = np.random.default_rng(2)
+    hits = 0
+    for _ in range(300):
+        t = rng.exponential(2, size=40)
+        y = 3 * t + rng.normal(0, 1, size=40)
+        z = rng.exponential(1, size=40)
+        rows = np.column_stack([t, y, z])
+        found = interval(rows, lambda a: float(a[0] / a[1]), 0.9)  # E[y] / E[z] = 6
+        hits += abs(found.value - 6) <= found.half_width
+    assert 249 <= hits <= 291
+
+
+def test_constant_rows_have_no_width_and_nan_stays_nan() -> None:
+    rows = np.column_stack([np.full(10, 0.1), np.full(10, 0.3)])
+    found = interval(rows, lambda a: float(a[0]), 0.95)
+    assert (found.value, found.half_width) == (pytest.approx(3.0), 0.0)
+    assert found.relative() == 0.0
+    undefined = interval(rows, lambda a: math.nan, 0.95)
+    assert math.isnan(undefined.value)
+    assert undefined.relative() == math.inf
+
+
+def test_correlation_is_seen_within_streams() -> None:
+    rng = np.random.default_rng(3)
+    noise = rng.normal(size=4000)
+    smooth = np.convolve(noise, np.ones(20) / 20, mode="same")
+    for x, low, high in ((noise, -0.1, 0.1), (smooth, 0.8, 1.0)):
+        found = interval(np.column_stack([np.ones(400), 10 + x[:400]]), lambda a: float(a[0]), 0.95, streams=4)
+        assert low <= found.correlation <= high
+
+
+def test_regroup_leaves_out_the_first_rows() -> None:
+    rows = np.arange(22.0).reshape(11, 2)
+    grouped = regroup(rows, 5)
+    assert grouped.shape == (5, 2)
+    assert grouped[0].tolist() == [2 + 4, 3 + 5]
+    assert averages(grouped)[0] == pytest.approx(rows[1:, 1].sum() / rows[1:, 0].sum())
+
+
+def test_warm_up_cuts_a_transient_and_nothing_else() -> None:
+    rng = np.random.default_rng(4)
+    flat = rng.normal(10, 1, size=(200, 1))
+    assert warm_up(flat) < 60
+    start = flat + 50 * np.exp(-np.arange(200) / 5)[:, None]
+    assert 10 <= warm_up(start) <= 80
+    assert warm_up(np.full((50, 2), 7.0)) == 0
+
+
+def test_disagreement_tells_streams_apart() -> None:
+    rng = np.random.default_rng(5)
+
+    def stream(mean: float) -> np.ndarray:
+        return np.column_stack([np.ones(16), rng.normal(mean, 1, size=16)])
+
+    assert disagreement([stream(0) for _ in range(4)]) > 1e-4
+    assert disagreement([stream(m) for m in (0, 0, 5, 5)]) < 1e-10
+    assert disagreement([np.ones((16, 2)) for _ in range(4)]) == 1.0
