@@ -149,7 +149,7 @@ def seconds(text: str) -> float:
 def share(text: str) -> float:
     """A number strictly between 0 and 1, from ``0.01`` or ``1%``; ValueError otherwise."""
     stripped = text.strip()
-    value = float(stripped.removesuffix("%")) / 100 if stripped.endswith("%") else float(stripped)
+    value = float(Fraction(stripped[:-1].strip()) / 100 if stripped.endswith("%") else Fraction(stripped))
     if not 0 < value < 1:
         raise ValueError(f"{text!r} does not lie between 0 and 1")
     return value

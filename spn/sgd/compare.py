@@ -19,7 +19,7 @@ from spn.model import Model
 from spn.result import Result, plain
 from spn.solve import solve
 
-SATURATED = 0.5  # of the first marginal gain
+SATURATED = 0.25  # of the first marginal gain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,8 @@ class Row:
 class Comparison:
     """The rows of all mechanisms in the order given, each by rising ``at``.
 
-    ``saturation`` gives for each mechanism the first point from which the measure's slope to the next point is less than half of the
-    slope at the start (measure over parameter at the first point); None where that is not reached in the range. ``complete`` is False
-    after an interruption: the rows are those that were done."""
+    ``saturation`` gives for each mechanism the point from which more adds little (:func:`saturation`), None where the range ends
+    before. ``complete`` is False after an interruption: the rows are those that were done."""
 
     over: str
     measure: str
@@ -106,6 +105,10 @@ def compare(
     """
     started = time.perf_counter()
     name, values = over[0], list(over[1])
+    if not models:
+        raise refuse(ModelError, "E0691", "no model to compare", help="name at least one model file")
+    if not values:
+        raise refuse(ModelError, "E0691", f"no value of {name} to compare at", help=f"give some: {name}=1..8")
     names = _distinct([Path(m) for m in models])
     jobs = _jobs(models, names, name, values, dict(parameters or {}))
     for job in jobs:
@@ -223,14 +226,30 @@ def _with_efficiency(rows: list[Row]) -> list[Row]:
 
 
 def saturation(rows: Sequence[Row]) -> float | None:
-    """The first point from which one more unit of the parameter adds less than half of what the first ones add; None if there is none."""
+    """The first point from which one more unit of the parameter adds less than a quarter of what the first ones add (the measure over
+    the parameter at the first point); None if there is none. Slopes are those of the least concave majorant, so that the noise of
+    simulated points does not pass for a bend."""
     if not rows or rows[0].at <= 0:
         return None
     start = rows[0].value / rows[0].at
-    for here, after in pairwise(rows):
-        if (after.value - here.value) / (after.at - here.at) < SATURATED * start:
+    for here, after in pairwise(_hull(rows)):
+        if _slope(here, after) < SATURATED * start:
             return here.at
     return None
+
+
+def _hull(rows: Sequence[Row]) -> list[Row]:
+    """The points of the least concave majorant, from left to right."""
+    hull: list[Row] = []
+    for r in rows:
+        while len(hull) > 1 and _slope(hull[-2], hull[-1]) <= _slope(hull[-1], r):
+            hull.pop()
+        hull.append(r)
+    return hull
+
+
+def _slope(a: Row, b: Row) -> float:
+    return (b.value - a.value) / (b.at - a.at)
 
 
 def _notes(rows: Sequence[Row]) -> tuple[str, ...]:

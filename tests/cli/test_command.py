@@ -286,6 +286,55 @@ def test_classes_are_listed(spn: Run) -> None:
     assert re.search(r"^dead +0\.25 +1 +b +0$", done.out, re.MULTILINE)
 
 
+# --- simulate -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_simulate_covers_the_right_value(spn: Run) -> None:
+    """3/7 lies in the 99.99 % interval; the seed is fixed, a fresh one would miss once in 10,000 runs."""
+    done = spn("simulate", "mm1k.spn", "--seed", "1", "--precision", "2%", "--confidence", "99.99%", "--json")
+    data = json.loads(done.out)
+    rate = data["measures"]["rate"]
+    assert done.code == 0
+    assert abs(rate["value"] - 3 / 7) <= rate["half_width"] <= 0.02 * rate["value"]
+    assert (rate["unit"], rate["confidence"], data["provenance"]["seed"]) == ("1/s", 0.9999, 1)
+
+
+def test_equal_seeds_give_equal_figures(spn: Run) -> None:
+    first, second = (
+        json.loads(spn("simulate", "mm1k.spn", "--seed", "5", "--precision", "5%", "--json").out)["measures"] for _ in range(2)
+    )
+    assert first == second
+
+
+def test_a_table_of_estimates_says_level_and_seed(spn: Run) -> None:
+    done = spn("solve", "mm1k.spn", "--method", "simulate", "--seed", "3", "--precision", "5%", "--confidence", "90%")
+    assert done.code == 0
+    assert "90 % interval" in done.out and " ± " in done.out and "seed 3" in done.out
+
+
+def test_a_run_over_a_horizon(spn: Run) -> None:
+    done = spn("simulate", "mm1k.spn", "--seed", "3", "--horizon", "1 min", "--replications", "20", "--json")
+    data = json.loads(done.out)
+    assert data["details"]["replications"] == 20
+    assert data["provenance"]["options"]["horizon"] == 60
+
+
+@pytest.mark.parametrize(("interrupted", "code"), [(True, 130), (False, 3)])
+def test_figures_short_of_the_precision_are_printed_and_said_to_be(
+    interrupted: bool, code: int, spn: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spn.result import Result, Value
+
+    def cut_short(*_: object, **__: object) -> Result:
+        details = {"interrupted": True} if interrupted else {}
+        return Result(method="simulate", reason="", measures={"rate": Value(value=0.4, half_width=0.1)}, converged=False, details=details)
+
+    monkeypatch.setattr("spn.sim.simulate", cut_short)
+    done = spn("simulate", "mm1k.spn")
+    assert done.code == code
+    assert "0.40" in done.out and "± 0.10" in done.out and "NOT CONVERGED" in done.out
+
+
 # --- draw -------------------------------------------------------------------------------------------------------------------------
 
 

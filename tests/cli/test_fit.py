@@ -110,3 +110,33 @@ def test_broken_files_are_told(name: str, content: bytes, spn: Run) -> None:
     assert "Traceback" not in done.err and "internal error" not in done.err
     named = spn("fit", name, "--name", "step")
     assert named.code == 2 and name in named.err
+
+
+CALIBRATED = """\
+param size : bytes = 1 MB
+dist step  = exp(mean = 1 s)
+dist apply = exp(mean = 1 s)
+place idle = 1
+place computed
+timed train  : idle -> computed ~ step
+timed absorb : computed -> idle ~ apply
+measure steps = throughput(absorb)
+"""
+
+
+def test_a_trace_gives_the_laws_of_a_model_unless_they_are_set(spn: Run) -> None:
+    """One worker alone: the throughput is the reciprocal of the mean computation (that of the trace) and update (1 s, or as set)."""
+    Path("train.spn").write_text(CALIBRATED)
+    _trace(Path("trace.json.gz"))
+    compute = json.loads(spn("fit", "trace.json.gz", "--name", "compute", "--json").out)["law_mean"]
+    done = spn("simulate", "train.spn", "--trace", "trace.json.gz", "-p", "apply=det(1 ms)", "--seed", "1", "--precision", "1%", "--json")
+    assert done.code == 0
+    assert "calibrated: step: " in done.err
+    steps = json.loads(done.out)["measures"]["steps"]["value"]
+    assert steps == pytest.approx(1 / (compute + 1e-3), rel=0.03)
+
+
+def test_a_trace_that_is_missing_is_told(spn: Run) -> None:
+    done = spn("compare", "mm1k.spn", "--over", "room=1..2", "--measure", "rate", "--trace", "none.json")
+    assert (done.code, done.out) == (2, "")
+    assert "there is no file none.json" in done.err

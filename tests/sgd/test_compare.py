@@ -1,0 +1,130 @@
+"""Comparisons: exact points against mean value analysis, bookkeeping, errors, interruption."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import spn.sgd.compare as module
+from spn.errors import AnalysisError, SpnError
+from spn.sgd.compare import Row, compare, saturation
+
+ROOT = Path(__file__).resolve().parents[2]
+CENTRAL = ROOT / "models/basics/central_server.spn"
+SHARED_LINK = ROOT / "models/basics/shared_link.spn"
+
+
+def mva(customers: int, think: float, service: float) -> float:
+    """Throughput of a delay and one single-server station (Reiser and Lavenberg's recursion)."""
+    queue = rate = 0.0
+    for n in range(1, customers + 1):
+        response = service * (1 + queue)
+        rate = n / (think + response)
+        queue = rate * response
+    return rate
+
+
+def test_exact_points_equal_mean_value_analysis():
+    found = compare([CENTRAL], ("customers", range(1, 9)), measure="rate")
+    assert [r.at for r in found.rows] == list(range(1, 9))
+    for r in found.rows:
+        right = mva(int(r.at), 1, 0.5)
+        assert r.method == "ctmc" and r.half_width is None
+        assert r.value == pytest.approx(right, rel=1e-9)
+        assert r.efficiency == pytest.approx(right / r.at / mva(1, 1, 0.5), rel=1e-9)
+
+
+def test_simulated_points_are_the_same_for_any_number_of_threads():
+    one, two = (compare([SHARED_LINK], ("jobs", [1, 2, 3]), measure="rate", seed=7, precision=0.05, workers=w) for w in (1, 2))
+    assert [r.value for r in one.rows] == [r.value for r in two.rows]
+    assert {r.method for r in one.rows} == {"simulate"}
+    assert all(r.half_width is not None and r.half_width <= 0.05 * r.value for r in one.rows)
+
+
+def test_a_seed_is_reported_even_when_none_was_given():
+    first = compare([SHARED_LINK], ("jobs", [2]), measure="rate", precision=0.05)
+    again = compare([SHARED_LINK], ("jobs", [2]), measure="rate", precision=0.05, seed=first.seed)
+    assert first.rows[0].value == again.rows[0].value
+
+
+def test_a_parameter_goes_to_the_models_that_have_it(tmp_path: Path):
+    other = tmp_path / "other.spn"
+    text = CENTRAL.read_text().replace("param customers", "param think_time : number = 1\nparam customers")
+    other.write_text(text.replace("exp(mean = 1)", "exp(mean = think_time)"))
+    found = compare([CENTRAL, other], ("customers", [4]), measure="rate", parameters={"think_time": 3})
+    assert [r.value for r in found.rows] == pytest.approx([mva(4, 1, 0.5), mva(4, 3, 0.5)], rel=1e-9)
+
+
+def test_files_of_one_name_are_told_apart():
+    found = compare([CENTRAL, CENTRAL], ("customers", [1]), measure="rate")
+    assert len(set(found.mechanisms)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"over": ("custmers", [1])}, "did you mean customers"),
+        ({"measure": "rat"}, "did you mean rate"),
+        ({"parameters": {"customer": 1}}, "did you mean customers"),
+        ({"over": ("customers", [])}, "no value"),
+        ({"over": ("customers", [0.5])}, "whole"),
+    ],
+)
+def test_wrong_requests_say_what_is_wrong(arguments, message):
+    with pytest.raises(SpnError, match=message):
+        compare([CENTRAL], **{"over": ("customers", [1, 2]), "measure": "rate", **arguments})
+
+
+def test_no_models_is_an_error():
+    with pytest.raises(SpnError, match="no model"):
+        compare([], ("customers", [1]))
+
+
+def test_an_interruption_keeps_what_was_done(monkeypatch: pytest.MonkeyPatch):
+    calls = []
+    solve = module.solve
+
+    def interrupted(model, **options):
+        calls.append(model)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return solve(model, **options)
+
+    monkeypatch.setattr(module, "solve", interrupted)
+    found = compare([CENTRAL], ("customers", range(1, 9)), measure="rate", workers=1)
+    assert not found.complete
+    assert 1 <= len(found.rows) < 8
+    assert all(r.value == pytest.approx(mva(int(r.at), 1, 0.5)) for r in found.rows)
+
+
+def test_an_interruption_before_the_first_point_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    def interrupted(model, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "solve", interrupted)
+    with pytest.raises(AnalysisError, match="interrupted"):
+        compare([CENTRAL], ("customers", [1]), measure="rate", workers=1)
+
+
+def rows(values: dict[float, float]) -> list[Row]:
+    return [
+        Row(mechanism="m", at=at, value=v, half_width=None, confidence=None, unit="", unit_factor=1.0, method="ctmc", reason="")
+        for at, v in values.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({1: 10, 2: 20, 3: 30, 4: 40}, None),
+        ({1: 10, 2: 20, 3: 30, 4: 31, 5: 31.5}, 3),
+        ({1: 10, 2: 19, 4: 23, 8: 24}, 2),  # gains of 9, 2 and 0.25 a worker: below 2.5 from 2 on
+        ({2: 20, 4: 40, 8: 41}, 4),
+        ({1: 10, 2: 20, 3: 21.9, 4: 31, 5: 40}, None),  # a dip of noise is no bend
+        ({1: 10}, None),
+        ({0: 0, 1: 10}, None),
+    ],
+)
+def test_saturation(values, expected):
+    assert saturation(rows(values)) == expected
