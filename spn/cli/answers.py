@@ -11,13 +11,13 @@ from spn.cli.calibration import parameters
 from spn.cli.codes import Code
 from spn.cli.inputs import model_file
 from spn.cli.terminal import note, prose, say, show
-from spn.expr.dims import NUMBER, RATE
+from spn.expr.dims import NUMBER, RATE, base_unit
 from spn.expr.nodes import Tokens
 from spn.expr.text import name
 from spn.measure import Average, Measure, Throughput
 from spn.model import Model
 from spn.report.draw import write
-from spn.report.table import classes_grid, figures, headline, measures_grid, parameters_text, warnings_of, with_base_units
+from spn.report.table import classes_grid, figures, headline, measures_grid, parameters_text, warnings_of
 from spn.report.text import count
 from spn.result import Result
 
@@ -43,7 +43,10 @@ def with_questions(model: Model) -> Model:
     note(f"{model.name} has no measures: here are the mean tokens of its places and the throughput of its transitions")
     rate = NUMBER if model.unitless else RATE
     tokens = tuple(Measure(name=f"E(#{name(p.name)})", body=Average(Tokens(p.name))) for p in model.net.places)
-    flows = tuple(Measure(name=f"throughput({name(t.name)})", body=Throughput(t.name), dimension=rate) for t in model.net.transitions)
+    flows = tuple(
+        Measure(name=f"throughput({name(t.name)})", body=Throughput(t.name), dimension=rate, unit=base_unit(rate))
+        for t in model.net.transitions
+    )
     return replace(model, measures=tokens + flows)
 
 
@@ -57,13 +60,12 @@ def json_text(data: Any) -> str:
 
 def answer(result: Result, model: Model, arguments: argparse.Namespace) -> int:
     """Print a result as asked for and return the exit code that it deserves."""
-    named = with_base_units(result, model)
     if arguments.output:
-        write((json_text(named.to_dict()) + "\n").encode(), arguments.output)
+        write((json_text(result.to_dict()) + "\n").encode(), arguments.output)
     if arguments.json:
-        print_json(named.to_dict())
+        print_json(result.to_dict())
     else:
-        print_result(named, model)
+        print_result(result, model)
     if interrupted(result):
         return Code.INTERRUPTED
     return Code.OK if result.converged else Code.FAILED

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from spn.cli.answers import print_json
@@ -15,11 +12,10 @@ from spn.cli.calibration import parameters, print_calibration
 from spn.cli.codes import Code
 from spn.cli.inputs import model_file, sweep
 from spn.cli.terminal import Progress, note, prose, say, show, terminal_width
-from spn.load import Setting
 from spn.report.draw import chosen_format
 from spn.report.grid import width
 from spn.report.plot import FORMATS
-from spn.report.table import Comparison, base_unit, comparison_grid, comparison_list, saturation_lines
+from spn.report.table import Comparison, comparison_grid, comparison_list, saturation_lines
 from spn.report.text import duration
 
 
@@ -42,7 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
             progress=lambda done, total, what: progress.show(what, done / total),
             **sampling,
         )
-    found = _in_base_units(found, paths[0], given, over)
     _print(found, calibration, arguments)
     if arguments.output:
         from spn.report.plot import plot_comparison
@@ -52,18 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
     if not found.complete:
         return Code.INTERRUPTED
     return Code.OK if all(r.converged for r in found.rows) else Code.FAILED
-
-
-def _in_base_units(found: Any, path: Path, given: Mapping[str, Setting], over: tuple[str, Sequence[Setting]]) -> Any:
-    """The comparison with the base unit named where the measure has no unit of its own."""
-    from spn.load import load, settable
-
-    if found.unit:
-        return found
-    known = settable(path)
-    model = load(path, params={k: v for k, v in {**given, over[0]: over[1][0]}.items() if k in known})
-    unit = "" if model.unitless else next(base_unit(m.dimension) for m in model.measures if m.name == found.measure)
-    return replace(found, unit=unit, rows=tuple(replace(r, unit=unit) for r in found.rows))
 
 
 def _print(found: Any, calibration: tuple[str, ...], arguments: argparse.Namespace) -> None:

@@ -39,3 +39,10 @@ TIME = Dimension(time=Fraction(1))
 DATA = Dimension(data=Fraction(1))
 RATE = NUMBER / TIME
 BANDWIDTH = DATA / TIME
+
+_BASE_UNITS = {NUMBER: "", TIME: "s", DATA: "B", RATE: "1/s", BANDWIDTH: "B/s"}
+
+
+def base_unit(dimension: Dimension) -> str:
+    """The name of a dimension's base unit, empty for plain numbers."""
+    return _BASE_UNITS.get(dimension, str(dimension))

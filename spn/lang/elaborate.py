@@ -13,7 +13,7 @@ from fractions import Fraction
 from spn.dist.families import Exponential
 from spn.dist.law import Law
 from spn.errors import Diagnostic, ModelError, Severity
-from spn.expr.dims import NUMBER
+from spn.expr.dims import NUMBER, base_unit
 from spn.expr.nodes import ONE, Binary, BinaryOp, Exact, Node, Number
 from spn.lang import ast, parameters
 from spn.lang.check import Checker, kind_of, shown_unit
@@ -161,12 +161,14 @@ class _Elaboration:
         self.values.bodies[m.name.text] = body
         unit = shown_unit(m.unit) if m.unit is not None else None
         kind = self.checker.types.get(m.name.text)
+        dimension = kind.dimension if kind is not None else NUMBER
+        base = "" if self.scope.unitless else base_unit(dimension)
         self.measures.append(
             Measure(
                 name=m.name.text,
                 body=body,
-                dimension=kind.dimension if kind is not None else NUMBER,
-                unit="".join(m.unit.span.text.split()) if m.unit is not None else "",
+                dimension=dimension,
+                unit="".join(m.unit.span.text.split()) if m.unit is not None else base,
                 unit_factor=unit[1] if unit is not None else Fraction(1),
                 doc=m.doc,
                 span=m.span,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, Protocol
 
-from spn.expr.dims import BANDWIDTH, DATA, NUMBER, RATE, TIME, Dimension
-from spn.model import Model, Parameter
+from spn.expr.dims import NUMBER
+from spn.model import Parameter
 from spn.report.grid import Align, Column, Grid, plain
 from spn.report.text import count, duration, estimate, number, percent, quantity, with_unit
 from spn.result import RecurrentClass, Result, Value
 
-_BASE_UNITS: Final = {NUMBER: "", TIME: "s", DATA: "B", RATE: "1/s", BANDWIDTH: "B/s"}
 _MAX_CLASSES: Final = 12
 
 
@@ -69,23 +67,6 @@ class Comparison(Protocol):
 def unit_text(unit: str) -> str:
     """A unit as it stands after a number: ``1/s`` becomes ``/s``."""
     return unit.removeprefix("1") if unit.startswith("1/") else unit
-
-
-def base_unit(dimension: Dimension) -> str:
-    """The name of a dimension's base unit, empty for plain numbers."""
-    return _BASE_UNITS.get(dimension, str(dimension))
-
-
-def with_base_units(result: Result, model: Model) -> Result:
-    """The same result, with the base unit named wherever a measure's own unit is not; a ``units none`` file has no units."""
-    if model.unitless:
-        return result
-    dimensions = {m.name: m.dimension for m in model.measures}
-    named = {
-        name: value if value.unit or name not in dimensions else replace(value, unit=base_unit(dimensions[name]))
-        for name, value in result.measures.items()
-    }
-    return replace(result, measures=named)
 
 
 # --- one result -------------------------------------------------------------------------------------------------------------------

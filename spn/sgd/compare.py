@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -180,11 +181,12 @@ def _run(
     """The rows done, and whether that is all of them. Long jobs (many workers) start first, so that no core idles at the end."""
     rows: dict[int, Row] = {}
     complete = False
+    stop = Event()
     pool = ThreadPoolExecutor(max_workers=workers)
     futures: dict[Future[Row], _Job] = {}
     try:
         for job in sorted(jobs, key=lambda j: -j.at):
-            futures[pool.submit(_row, job, measure, seed, options)] = job
+            futures[pool.submit(_row, job, measure, seed, options, stop)] = job
         for future in as_completed(futures):
             job = futures[future]
             rows[job.index] = future.result()
@@ -194,14 +196,18 @@ def _run(
     except KeyboardInterrupt:
         pass
     finally:
-        pool.shutdown(wait=complete, cancel_futures=True)
+        stop.set()  # simulations that still run end at their next report
+        pool.shutdown(wait=True, cancel_futures=True)
     return [rows[j.index] for j in jobs if j.index in rows], complete
 
 
-def _row(job: _Job, measure: str, seed: int, options: Mapping[str, Any]) -> Row:
+def _row(job: _Job, measure: str, seed: int, options: Mapping[str, Any], stop: Event) -> Row:
     own_seed = int(np.random.SeedSequence([seed, job.index]).generate_state(1, np.uint64)[0] >> 1)
     only = replace(job.model, measures=tuple(m for m in job.model.measures if m.name == measure))
-    result: Result = solve(only, seed=own_seed, workers=1, **options)
+    exact = options["method"] == "ctmc"
+    sampling = {} if exact else {"seed": own_seed, "workers": 1, "progress": _stopper(stop)}
+    kept = {k: v for k, v in options.items() if not exact or k == "method"}
+    result: Result = solve(only, **kept, **sampling)
     value = result.measures[measure]
     return Row(
         mechanism=job.mechanism,
@@ -216,6 +222,16 @@ def _row(job: _Job, measure: str, seed: int, options: Mapping[str, Any]) -> Row:
         converged=result.converged,
         seconds=result.seconds,
     )
+
+
+def _stopper(stop: Event) -> Callable[[object], None]:
+    """A progress report that ends the simulation once ``stop`` is set, as an interruption would."""
+
+    def report(_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+    return report
 
 
 def _with_efficiency(rows: list[Row]) -> list[Row]:

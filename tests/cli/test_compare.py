@@ -31,7 +31,7 @@ def test_a_table_of_both_over_the_range(spn: Run, pair: list[str]) -> None:
     assert lines[0] == "rate [/s] over room"
     assert lines[1].split() == ["room", "mm1k", "eff.", "loaded", "eff."]
     assert lines[3].split()[:3] == ["1", "0.333333", "exact"]
-    assert any(line.startswith("mm1k: saturates at room = 1") for line in lines)
+    assert any(line.startswith("mm1k: saturates at room = 2") for line in lines)
 
 
 def test_the_figures_as_csv(spn: Run, pair: list[str]) -> None:
@@ -45,9 +45,9 @@ def test_the_figures_as_csv(spn: Run, pair: list[str]) -> None:
 
 
 def test_the_figures_as_json(spn: Run, pair: list[str]) -> None:
-    data = json.loads(spn("compare", *pair, "--over", "room=1..2", "--measure", "rate", "--json").out)
-    assert [r["value"] for r in data["rows"] if r["mechanism"] == "mm1k"] == pytest.approx([throughput(1), throughput(2)])
-    assert data["saturation"]["mm1k"] == 1
+    data = json.loads(spn("compare", *pair, "--over", "room=1..3", "--measure", "rate", "--json").out)
+    assert [r["value"] for r in data["rows"] if r["mechanism"] == "mm1k"] == pytest.approx([throughput(k) for k in (1, 2, 3)])
+    assert data["saturation"]["mm1k"] == 2
     assert data["over"] == "room" and data["measure"] == "rate"
 
 

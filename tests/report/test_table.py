@@ -8,11 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from spn.expr.dims import NUMBER, RATE, TIME
-from spn.expr.nodes import Number
-from spn.measure import Measure
-from spn.model import Model
-from spn.net.model import Net
 from spn.report.grid import Align, Column, Grid, cells_wide, plain, width
 from spn.report.plot import plot_comparison, plot_fit
 from spn.report.table import (
@@ -25,7 +20,6 @@ from spn.report.table import (
     measures_grid,
     result_text,
     saturation_lines,
-    with_base_units,
 )
 from spn.result import Provenance, RecurrentClass, Result, Value
 
@@ -81,18 +75,6 @@ def test_results_show_value_half_width_and_unit() -> None:
 def test_exact_results_have_no_column_for_intervals() -> None:
     exact = replace(RESULT, measures={"m": Value(value=1 / 3)})
     assert plain(measures_grid(exact)).split("\n") == ["measure     value", "-------  --------", "m        0.333333"]
-
-
-def test_base_units_are_named_unless_the_file_has_none() -> None:
-    measures = (
-        Measure(name="r", body=Number(1.0), dimension=RATE),
-        Measure(name="t", body=Number(1.0), dimension=TIME, unit="ms", unit_factor=0.001),
-        Measure(name="n", body=Number(1.0), dimension=NUMBER),
-    )
-    model = Model(name="m", net=Net(), measures=measures)
-    result = replace(RESULT, measures={m.name: Value(value=1.0, unit=m.unit) for m in measures})
-    assert [v.unit for v in with_base_units(result, model).measures.values()] == ["1/s", "ms", ""]
-    assert with_base_units(result, replace(model, unitless=True)) == result
 
 
 def test_classes_are_listed_by_probability_with_their_measures() -> None:
