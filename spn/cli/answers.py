@@ -43,6 +43,7 @@ def with_questions(model: Model) -> Model:
     note(f"{model.name} has no measures: here are the mean tokens of its places and the throughput of its transitions")
     rate = NUMBER if model.unitless else RATE
     tokens = tuple(Measure(name=f"E(#{name(p.name)})", body=Average(Tokens(p.name))) for p in model.net.places)
+
     flows = tuple(
         Measure(name=f"throughput({name(t.name)})", body=Throughput(t.name), dimension=rate, unit=base_unit(rate))
         for t in model.net.transitions
