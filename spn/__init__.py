@@ -1,3 +1,102 @@
-"""Stochastic Petri nets: a language, exact solvers, a simulator, and models of distributed training."""
+"""Stochastic Petri nets: a language, exact solvers, a simulator, and models of distributed training.
+
+The names below are loaded on first use, so that ``import spn`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spn.dist.make import law
+    from spn.errors import AnalysisError, DataError, ModelError, SemanticsError, SpnError
+    from spn.expr.nodes import call, conditional, equal, tokens
+    from spn.fitting import fit, fit_file
+    from spn.loading import load, parse
+    from spn.measure import Average, Measure, Sojourn, Throughput, Utilisation
+    from spn.model import Model
+    from spn.net.builder import NetBuilder
+    from spn.net.model import Net
+    from spn.report.draw import draw
+    from spn.result import Result
+    from spn.sgd.compare import Comparison, compare
+    from spn.sim import simulate
+    from spn.solvers import solve
 
 __version__ = "0.1.0"
+
+_WHERE = {
+    "AnalysisError": "spn.errors",
+    "Average": "spn.measure",
+    "Comparison": "spn.sgd.compare",
+    "DataError": "spn.errors",
+    "Measure": "spn.measure",
+    "Model": "spn.model",
+    "ModelError": "spn.errors",
+    "Net": "spn.net.model",
+    "NetBuilder": "spn.net.builder",
+    "Result": "spn.result",
+    "SemanticsError": "spn.errors",
+    "Sojourn": "spn.measure",
+    "SpnError": "spn.errors",
+    "Throughput": "spn.measure",
+    "Utilisation": "spn.measure",
+    "call": "spn.expr.nodes",
+    "compare": "spn.sgd.compare",
+    "conditional": "spn.expr.nodes",
+    "draw": "spn.report.draw",
+    "equal": "spn.expr.nodes",
+    "fit": "spn.fitting",
+    "fit_file": "spn.fitting",
+    "law": "spn.dist.make",
+    "load": "spn.loading",
+    "parse": "spn.loading",
+    "simulate": "spn.sim",
+    "solve": "spn.solvers",
+    "tokens": "spn.expr.nodes",
+}
+
+__all__ = [
+    "AnalysisError",
+    "Average",
+    "Comparison",
+    "DataError",
+    "Measure",
+    "Model",
+    "ModelError",
+    "Net",
+    "NetBuilder",
+    "Result",
+    "SemanticsError",
+    "Sojourn",
+    "SpnError",
+    "Throughput",
+    "Utilisation",
+    "__version__",
+    "call",
+    "compare",
+    "conditional",
+    "draw",
+    "equal",
+    "fit",
+    "fit_file",
+    "law",
+    "load",
+    "parse",
+    "simulate",
+    "solve",
+    "tokens",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'spn' has no attribute {name!r}")
+    found = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -117,7 +117,7 @@ class Runner:
                 self.script += block.text
                 self._call([sys.executable, "-c", self.script])
             case "spn":
-                from spn.load import parse
+                from spn.loading import parse
 
                 parse(block.text, base=self.folder)
             case "spn fragment":

@@ -24,7 +24,7 @@ from spn.result import Result
 
 def loaded(arguments: argparse.Namespace) -> Model:
     """The model of the file named, with its parameters set; warnings are counted on stderr."""
-    from spn.load import load
+    from spn.loading import load
 
     path = model_file(arguments.file)
     given, calibration = parameters(arguments, path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from spn.cli.inputs import existing_file, settings
 from spn.cli.terminal import prose, say
-from spn.load import Setting
+from spn.loading import Setting
 
 
 def parameters(arguments: argparse.Namespace, model: Path | None = None) -> tuple[dict[str, Setting], tuple[str, ...]]:
@@ -18,7 +18,7 @@ def parameters(arguments: argparse.Namespace, model: Path | None = None) -> tupl
     chosen: dict[str, Setting] = dict(settings(arguments.parameter))
     if getattr(arguments, "trace", None) is None:
         return chosen, ()
-    from spn.load import settable
+    from spn.loading import settable
     from spn.sgd.calibrate import calibrate
 
     found = calibrate(existing_file(arguments.trace))

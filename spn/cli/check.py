@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(path: Path, chosen: dict[str, str]) -> tuple[Model | None, tuple[Diagnostic, ...]]:
-    from spn.load import load
+    from spn.loading import load
 
     try:
         model = load(path, params=chosen)

@@ -61,7 +61,7 @@ def by_method(method: str, seed: int, max_seconds: float = MAX_SECONDS, progress
     """An answer by ``method``: ``ctmc``, ``simulate``, or ``auto``, which simulates where the exact method refuses."""
 
     def answer(model: Model, decided: Callable[[Estimates], bool]) -> Result:
-        from spn.solve import may_solve, solve
+        from spn.solvers import may_solve, solve
 
         if method == "ctmc" or (method == "auto" and not may_solve(model)):
             result = solve(model, method="ctmc") if method == "ctmc" else solve(model, seed=seed, max_seconds=1.0)

@@ -13,7 +13,7 @@ from spn.cli.terminal import note, prose, say, show
 from spn.dist.law import Style
 from spn.errors import SpnError
 from spn.expr.dims import TIME
-from spn.fit import Alternative, Fit, durations, fit_file
+from spn.fitting import Alternative, Fit, durations, fit_file
 from spn.report.draw import chosen_format
 from spn.report.grid import Align, Column, Grid
 from spn.report.text import count, number, quantity

@@ -39,7 +39,7 @@ def existing_file(text: str) -> Path:
 
 def model_file(text: str) -> Path:
     """The same for a model file, which may be a shipped one; the nearest is also sought below its folder and among the shipped."""
-    from spn.load import find
+    from spn.loading import find
 
     path = find(text)
     if path.exists():

@@ -11,7 +11,7 @@ from spn.cli.terminal import Progress
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve the model and print its measures."""
-    from spn.solve import solve
+    from spn.solvers import solve
 
     model = with_questions(loaded(arguments))
     with Progress() as progress:

@@ -40,7 +40,7 @@ def _judged(
     path: Path, chosen: dict[str, str], arguments: argparse.Namespace, progress: Progress
 ) -> tuple[list[Verdict], tuple[Diagnostic, ...]]:
     """The verdicts, or the diagnostics that stood in the way."""
-    from spn.load import load
+    from spn.loading import load
 
     answer = by_method(arguments.method, arguments.seed, arguments.max_seconds, progress_line(progress))
     try:

@@ -47,7 +47,7 @@ def expand(net: Net) -> Expansion:
     """Expand every transition whose law has more than one phase; a law of one phase becomes a plain exponential.
 
     Raises ValueError where a law is not phase-type, a scale is not a positive constant or the memory is `repeat`: the caller asks first
-    (:func:`spn.solve.ctmc.may` gives all refusals with their places in the text)."""
+    (:func:`spn.solvers.ctmc.may` gives all refusals with their places in the text)."""
     laws = {t.name: phases_of(t) for t in net.transitions if isinstance(t, Timed)}
     chosen = [t for t in net.transitions if isinstance(t, Timed) and len(laws[t.name].alpha) > 1]
     name = _namer(net)

@@ -9,7 +9,7 @@ import numpy as np
 
 from spn.dist.law import Law
 from spn.errors import DataError, refuse
-from spn.fit import Fit, fit_file
+from spn.fitting import Fit, fit_file
 from spn.trace import Kind, Trace, read, steps
 
 # What the models in models/sgd call the three things that a trace tells of.

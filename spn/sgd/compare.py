@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from spn.errors import AnalysisError, ModelError, nearest, refuse
-from spn.load import Setting, load, settable
+from spn.loading import Setting, load, settable
 from spn.model import Model
 from spn.result import Result, plain
-from spn.solve import solve
+from spn.solvers import solve
 
 SATURATED = 0.25  # of the first marginal gain
 

@@ -7,8 +7,8 @@ import time
 import numpy as np
 
 from spn.dist.families import Erlang, Exponential, HyperExponential, Lognormal, Weibull
-from spn.fit import fit
-from spn.fit.goodness import draws
+from spn.fitting import fit
+from spn.fitting.goodness import draws
 
 LAWS = (
     Exponential(rate=5),

@@ -16,12 +16,12 @@ import pytest
 
 from spn.dist.families import Exponential
 from spn.expr.nodes import Binary, BinaryOp
-from spn.load import load
+from spn.loading import load
 from spn.measure import Expectation, Measure
 from spn.model import Model
 from spn.net.model import Memory, Net, Timed, Transition
 from spn.sim import simulate
-from spn.solve import may_solve, solve
+from spn.solvers import may_solve, solve
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted([*ROOT.glob("models/**/*.spn"), *ROOT.glob("tests/cases/nets/*.spn")])

@@ -47,7 +47,7 @@ def model(folder: Path) -> tuple[Model, dict[str, float], dict[str, Any]]:
 @needs_cases
 @pytest.mark.parametrize("folder", CASES, ids=lambda f: f.name)
 def test_exact(folder: Path) -> None:
-    from spn.solve import may_solve, solve
+    from spn.solvers import may_solve, solve
 
     m, right, expected = model(folder)
     if may_solve(m):

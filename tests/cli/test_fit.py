@@ -70,7 +70,7 @@ def test_a_fit_is_told_as_model_text_with_its_rivals(spn: Run, durations: list[f
 
 @pytest.mark.usefixtures("durations")
 def test_the_law_told_can_be_put_into_a_model(spn: Run) -> None:
-    from spn.load import parse
+    from spn.loading import parse
 
     law = spn("fit", "steps.csv", "--name", "duration").out.splitlines()[2].strip()
     model = parse(f"place a = 1\ntimed t : a -> a ~ {law}\n")

@@ -10,7 +10,7 @@ import pytest
 from spn.dist.families import FAMILIES
 from spn.lang.units import UNITS
 from spn.lang.words import AFTER_ARCS, COMBINATORS, FUNCTIONS, MEASURES, RESERVED
-from spn.load import parse
+from spn.loading import parse
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```spn\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spn.errors import ModelError, render
-from spn.load import parse
+from spn.loading import parse
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -8,7 +8,7 @@ import pytest
 
 from spn.dist.families import Deterministic, Exponential
 from spn.errors import ModelError
-from spn.load import load, parse, settable
+from spn.loading import load, parse, settable
 from spn.net.model import Timed
 
 TEXT = """

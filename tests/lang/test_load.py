@@ -16,7 +16,7 @@ from spn.expr.nodes import Exact
 from spn.lang.elaborate import elaborate
 from spn.lang.laws import Fitted
 from spn.lang.parse import parse as parse_tree
-from spn.load import load, load_parameters, parse
+from spn.loading import load, load_parameters, parse
 from spn.model import Model
 from spn.net.model import Timed
 from spn.source import Source
@@ -266,7 +266,7 @@ def test_a_file_that_cannot_be_read_is_reported_where_it_is_named() -> None:
 
 
 def test_fit_reads_files_beside_the_model(tmp_path: Path) -> None:
-    pytest.importorskip("spn.fit")
+    pytest.importorskip("spn.fitting")
     (tmp_path / "d.csv").write_text("step_ms\n" + "".join(f"{10 + (7 * i) % 11}\n" for i in range(60)))
     file = tmp_path / "m.spn"
     file.write_text('place a = 1\ntimed t : a -> a ~ fit("d.csv", family = lognormal)\ntimed u : a -> a ~ empirical("d.csv")')

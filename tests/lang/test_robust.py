@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spn.errors import ModelError, SpnError, render
 from spn.lang.scan import tokens
-from spn.load import parse
+from spn.loading import parse
 
 from .test_language import SGD
 

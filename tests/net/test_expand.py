@@ -15,9 +15,9 @@ from spn.net.builder import NetBuilder
 from spn.net.expand import expand, running_clocks, skeleton
 from spn.net.model import Timed
 from spn.reach import explore
-from spn.solve import solve
+from spn.solvers import solve
 from tests.oracles.chains import stationary
-from tests.solve.nets import E, P, X, model
+from tests.solvers.nets import E, P, X, model
 
 
 def exact(m):

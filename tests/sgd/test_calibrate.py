@@ -9,7 +9,7 @@ import pytest
 
 from spn.dist.families import Deterministic
 from spn.errors import DataError
-from spn.load import load
+from spn.loading import load
 from spn.net.model import Timed
 from spn.sgd.calibrate import calibrate
 

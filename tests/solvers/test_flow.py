@@ -11,9 +11,9 @@ from spn.errors import SemanticsError
 from spn.expr.nodes import Node, tokens
 from spn.measure import Average, Throughput
 from spn.net.model import ArcKind, Net
-from spn.solve import solve
+from spn.solvers import solve
 from tests.reach.test_explore import nets
-from tests.solve.nets import model
+from tests.solvers.nets import model
 
 
 def flows(net: Net, place: str) -> tuple[Node, Node]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from spn.dist.law import Floats
 from spn.errors import DataError, refuse
-from spn.fit.goodness import SAMPLES
-from spn.fit.model import Fit
-from spn.fit.select import fit
+from spn.fitting.goodness import SAMPLES
+from spn.fitting.model import Fit
+from spn.fitting.select import fit
 from spn.trace.readers import read
 from spn.trace.records import Trace
 from spn.trace.steps import PHASES, steps, unknown_operation
@@ -36,9 +36,9 @@ def fit_file(
     (communication that neither compute nor update hides), update, local (step without exposed); see :class:`spn.trace.steps.Steps`.
     An operation comes before a phase of that name. Without a name: the only operation there is, or else the step.
     ``mark``: the operation with which every step begins, where the profiler left no marks. ``options`` go to the reader (CSV: column,
-    unit). The rest as in :func:`spn.fit.fit`. The same file is not read or fitted twice in one process.
+    unit). The rest as in :func:`spn.fitting.fit`. The same file is not read or fitted twice in one process.
 
-    Raises DataError: those of :func:`spn.trace.read` and :func:`spn.fit.fit`;
+    Raises DataError: those of :func:`spn.trace.read` and :func:`spn.fitting.fit`;
     E0803 nothing recorded; E0804 no such operation; E0805 no step marks.
     """
     where = Path(path)

@@ -142,14 +142,14 @@ class Files(Resolver):
         return beside if beside.exists() or not Path(file).exists() else Path(file)
 
     def fit(self, file: str, options: Mapping[str, str]) -> Fitted:
-        from spn.fit import fit_file
+        from spn.fitting import fit_file
 
         given: dict[str, Any] = dict(options)
         found = fit_file(self._find(file), **given)
         return Fitted(law=found.law, description=found.describe(), warnings=found.warnings)
 
     def samples(self, file: str, options: Mapping[str, str]) -> tuple[Exact, ...]:
-        from spn.fit import durations
+        from spn.fitting import durations
         from spn.trace import read
 
         reading = {k: v for k, v in options.items() if k in ("column", "unit")}

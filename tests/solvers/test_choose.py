@@ -17,8 +17,8 @@ from spn.model import Model, Parameter
 from spn.net.builder import NetBuilder
 from spn.net.model import Net
 from spn.provenance import canonical, digest
-from spn.solve import choose, may_solve, simulation, solve
-from tests.solve.nets import E, X, model
+from spn.solvers import choose, may_solve, simulation, solve
+from tests.solvers.nets import E, X, model
 
 
 def pair(law, **options) -> NetBuilder:

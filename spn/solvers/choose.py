@@ -8,7 +8,7 @@ from typing import Any
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model
 from spn.result import Result
-from spn.solve import ctmc, simulation
+from spn.solvers import ctmc, simulation
 
 AUTO_STATES = 1_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
 EXACT_OPTIONS = frozenset(f.name for f in fields(ctmc.Options))

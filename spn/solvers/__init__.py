@@ -1,5 +1,5 @@
 """Solving a model: exactly where it is a Markov chain, else by simulation."""
 
-from spn.solve.choose import may_solve, solve
+from spn.solvers.choose import may_solve, solve
 
 __all__ = ["may_solve", "solve"]

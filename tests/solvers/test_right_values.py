@@ -9,8 +9,8 @@ import pytest
 from spn.expr.nodes import equal, tokens
 from spn.measure import Average, Sojourn, Throughput, Utilisation
 from spn.net.builder import NetBuilder
-from spn.solve import solve
-from tests.solve.nets import E, P, X, model
+from spn.solvers import solve
+from tests.solvers.nets import E, P, X, model
 
 
 def exact(m):

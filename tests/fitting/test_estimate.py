@@ -15,8 +15,8 @@ from scipy.integrate import quad
 
 from spn.dist.families import Erlang, Exponential, Gamma, HyperExponential, Lognormal, Weibull
 from spn.dist.law import Floats, Law
-from spn.fit.density import log_density
-from spn.fit.estimate import ESTIMATORS, Unfit, erlang, exponential, gamma, hyperexponential, lognormal, weibull
+from spn.fitting.density import log_density
+from spn.fitting.estimate import ESTIMATORS, Unfit, erlang, exponential, gamma, hyperexponential, lognormal, weibull
 
 RNG = np.random.default_rng
 STEP_TIMES = np.array([102.1, 98.7, 105.4, 110.2, 99.9, 97.3, 120.8, 101.5, 103.3, 96.1, 133.0, 100.4])

@@ -13,10 +13,10 @@ from spn.dist.exponential import Exponential
 from spn.dist.hyperexponential import HyperExponential
 from spn.dist.law import Floats, Law
 from spn.errors import DataError, nearest, refuse
-from spn.fit.density import log_density
-from spn.fit.estimate import DISCRETE, ESTIMATORS
-from spn.fit.goodness import SAMPLES, distance, p_value
-from spn.fit.model import Alternative, Fit
+from spn.fitting.density import log_density
+from spn.fitting.estimate import DISCRETE, ESTIMATORS
+from spn.fitting.goodness import SAMPLES, distance, p_value
+from spn.fitting.model import Alternative, Fit
 
 ALIASES = {"deterministic": "det", "exponential": "exp", "hyperexponential": "hyperexp", "constant": "det"}
 CRITERIA = ("aicc", "bic")

@@ -21,7 +21,7 @@ from spn.dist.law import Floats, Law
 from spn.dist.lognormal import Lognormal
 from spn.dist.weibull import Weibull
 from spn.expr.nodes import exact
-from spn.fit.density import log_density
+from spn.fitting.density import log_density
 
 MAX_SHAPE = 1e12
 MOST_STAGES = 10_000  # of an Erlang law: beyond it the stages are no model of anything

@@ -1,4 +1,4 @@
-"""Simulation as a method of :func:`spn.solve.solve`: takes every model."""
+"""Simulation as a method of :func:`spn.solvers.solve`: takes every model."""
 
 from __future__ import annotations
 

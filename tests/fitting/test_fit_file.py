@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spn.errors import DataError
-from spn.fit import fit_file
+from spn.fitting import fit_file
 from tests.trace.writing import event, mark, write
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,8 +12,8 @@ import pytest
 from spn.dist.families import Deterministic, Empirical, Erlang, Exponential, Lognormal
 from spn.dist.law import Floats
 from spn.errors import DataError
-from spn.fit import Fit, fit, match_moments
-from spn.fit.goodness import distance, draws, p_value
+from spn.fitting import Fit, fit, match_moments
+from spn.fitting.goodness import distance, draws, p_value
 
 RNG = np.random.default_rng
 
@@ -76,7 +76,7 @@ def test_the_distance_is_kolmogorovs() -> None:
 def test_p_values_are_uniform_where_the_law_is_true() -> None:
     """Sixty samples from an exponential law: each p-value is nearly uniform, so at most 13 below 0.1 (binomial: P(> 13) < 2e-3 at 0.1;
     the seed is fixed) and at least 18 above one half."""
-    from spn.fit.estimate import exponential
+    from spn.fitting.estimate import exponential
 
     rng = RNG(10)
     found: list[float] = []
@@ -94,7 +94,7 @@ def test_a_tabulated_p_value_would_be_far_too_kind() -> None:
     """For an exponential law whose mean is estimated the distance is smaller than the tables think: p falls to a fraction of theirs."""
     import scipy.stats
 
-    from spn.fit.estimate import exponential
+    from spn.fitting.estimate import exponential
 
     x = RNG(12).gamma(1.5, 1.0, 40)
     law = exponential(x)
@@ -109,7 +109,7 @@ def test_a_tabulated_p_value_would_be_far_too_kind() -> None:
 def test_no_p_value_where_the_family_hardly_fits_its_own_samples() -> None:
     """Four durations from a mixture of exponentials mostly vary less than an exponential does: there is nothing to compare with."""
     from spn.dist.hyperexponential import balanced
-    from spn.fit.estimate import hyperexponential
+    from spn.fitting.estimate import hyperexponential
 
     law = balanced(1.0, 1.01)
     assert p_value(law, 4, 0.3, hyperexponential, RNG(1)) is None
