@@ -47,7 +47,7 @@ class Provenance:
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Result:
     """The answer of :func:`spn.solve` or :func:`spn.simulate`.
 
@@ -66,6 +66,11 @@ class Result:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     provenance: Provenance | None = None
+
+    def __repr__(self) -> str:
+        from spn.show.table import result_text
+
+        return result_text(self)
 
     def __getitem__(self, name: str) -> float:
         """The value of a measure in base units: ``result["steps"]``."""

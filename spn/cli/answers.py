@@ -17,9 +17,9 @@ from spn.expr.text import name
 from spn.measure import Average, Measure, Throughput
 from spn.model import Model
 from spn.report.draw import write
-from spn.report.table import classes_grid, figures, headline, measures_grid, parameters_text, warnings_of
-from spn.report.text import count
 from spn.result import Result
+from spn.show.table import classes_grid, figures, headline, measures_grid, parameters_text, warnings_of
+from spn.show.text import count
 
 
 def loaded(arguments: argparse.Namespace) -> Model:

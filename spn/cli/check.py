@@ -13,7 +13,7 @@ from spn.cli.terminal import report, say
 from spn.errors import DataError, Diagnostic, ModelError, Severity, SpnError
 from spn.model import Model
 from spn.net.model import immediates, timed
-from spn.report.text import count
+from spn.show.text import count
 
 
 def run(arguments: argparse.Namespace) -> int:

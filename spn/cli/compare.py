@@ -13,10 +13,10 @@ from spn.cli.codes import Code
 from spn.cli.inputs import model_file, sweep
 from spn.cli.terminal import Progress, note, prose, say, show, terminal_width
 from spn.report.draw import chosen_format
-from spn.report.grid import width
 from spn.report.plot import FORMATS
-from spn.report.table import Comparison, comparison_grid, comparison_list, saturation_lines
-from spn.report.text import duration
+from spn.show.grid import width
+from spn.show.table import Comparison, comparison_grid, comparison_list, saturation_lines
+from spn.show.text import duration
 
 
 def run(arguments: argparse.Namespace) -> int:

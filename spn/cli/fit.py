@@ -15,8 +15,8 @@ from spn.errors import SpnError
 from spn.expr.dims import TIME
 from spn.fitting import Alternative, Fit, durations, fit_file
 from spn.report.draw import chosen_format
-from spn.report.grid import Align, Column, Grid
-from spn.report.text import count, number, quantity
+from spn.show.grid import Align, Column, Grid
+from spn.show.text import count, number, quantity
 from spn.trace.readers import read
 from spn.trace.records import Kind, Trace
 from spn.trace.steps import PHASES, steps

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, TextIO
 
 from spn.errors import Diagnostic, Severity, render
-from spn.report.grid import Grid, plain
+from spn.show.grid import Grid, plain
 
 _CODES: Final = {"bold": "1", "red": "1;31", "yellow": "1;33", "blue": "1;34", "green": "32", "dim": "2"}
 _REFRESH: Final = 0.1  # seconds between two updates of a progress line

@@ -13,9 +13,9 @@ from spn.cli.inputs import model_files, settings
 from spn.cli.sampling import progress_line
 from spn.cli.terminal import Progress, report, say, show
 from spn.errors import Diagnostic, SpnError
-from spn.report.grid import Align, Column, Grid
-from spn.report.text import count, estimate, number
 from spn.result import plain_value
+from spn.show.grid import Align, Column, Grid
+from spn.show.text import count, estimate, number
 
 Found = tuple[Path, list[Verdict], tuple[Diagnostic, ...]]
 

@@ -10,7 +10,7 @@ from spn.expr.dims import BANDWIDTH, DATA, NUMBER, RATE, TIME, Dimension
 from spn.expr.nodes import ONE, Exact, Node, Number
 from spn.expr.text import to_text
 from spn.net.model import INFINITE, Immediate, Link, Memory, Place, Timed, Transfer, Transition
-from spn.report.text import is_short, number, quantity
+from spn.show.text import is_short, number, quantity
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from spn.report.draw import chosen_format, write
-from spn.report.table import Comparison, Point, unit_text
-from spn.report.text import number, percent
+from spn.show.table import Comparison, Point, unit_text
+from spn.show.text import number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

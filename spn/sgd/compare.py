@@ -45,7 +45,7 @@ class Row:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
     """The rows of all mechanisms in the order given, each by rising ``at``.
 
@@ -77,7 +77,7 @@ class Comparison:
         return plain(self)
 
     def __repr__(self) -> str:
-        from spn.report.table import comparison_text
+        from spn.show.table import comparison_text
 
         return comparison_text(self)
 

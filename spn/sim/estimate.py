@@ -20,6 +20,7 @@ from spn.measure import Primitive, value
 from spn.net.model import Net
 
 Floats = NDArray[np.float64]
+UNLIKE = 4.0  # standard errors between a warm-up and the rest
 Function = Callable[[Floats], float]  # of the averages of the primitives
 
 
@@ -106,8 +107,8 @@ def warm_up(rates: Floats) -> int:
     """How many of the first rows of ``rates`` (batches, quantities) to leave out: the marginal standard error rule.
 
     For each quantity the cut that minimises the squared standard error of the rest (White, An effective truncation heuristic for bias
-    reduction in simulation output, Simulation 69, 1997), at most half; of cuts within 5 % of the least the earliest; the latest over all
-    quantities."""
+    reduction in simulation output, Simulation 69, 1997), at most half; of cuts within 5 % of the least the earliest, and only where what it
+    leaves out has a mean unlike the rest (by ``UNLIKE`` standard errors); the latest over all quantities."""
     n = len(rates)
     if n < 4 or rates.shape[1] == 0:
         return 0
@@ -119,7 +120,14 @@ def warm_up(rates: Floats) -> int:
     least = error.min(axis=0)
     tiny = 1e-24 * (rates**2).mean(axis=0) / n
     first = (error <= 1.05 * least + tiny).argmax(axis=0)
-    return int(first.max())
+    return max((int(cut) for cut, series in zip(first, rates.T, strict=True) if cut and _unlike(series, int(cut))), default=0)
+
+
+def _unlike(series: Floats, cut: int) -> bool:
+    """Whether the mean of the first ``cut`` values differs from that of the rest by more than chance."""
+    early, rest = series[:cut], series[cut:]
+    error = float(rest.std(ddof=1)) * math.sqrt(1 / len(early) + 1 / len(rest))
+    return abs(float(early.mean() - rest.mean())) > UNLIKE * error
 
 
 def disagreement(streams: Sequence[Floats]) -> float:

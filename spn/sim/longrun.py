@@ -28,7 +28,9 @@ BATCHES = 64
 FIRST_BATCH = 64  # firings
 GROUPS = 16  # rows of the sample a stream
 REPLICATIONS = 64  # of the first round; and the number of rows to which more are joined
-SETTLE = 10_000  # firings of a replication that are left out, and as many that are measured
+SETTLE = 10_000  # firings of a replication that are left out, and as many that are measured; fewer in small known classes
+SETTLE_LEAST = 1000
+SETTLE_PER_MARKING = 20
 NEVER_SETTLES = 100  # times as many firings, in which a small net must have come to a closed class
 DISAGREE = 1e-6  # level at which streams with different long runs are told apart
 
@@ -204,13 +206,15 @@ def over_horizon(crew: Crew, horizon: float, start: float) -> Callable[[Engine],
 
 def until_settled(crew: Crew, classes: Sequence[ClosedClass] | None, warmup: float | None) -> Callable[[Engine], tuple[Floats, Ended]]:
     """Replications that run until they are settled in a long run and are averaged there."""
+    most = SETTLE if classes is None else SETTLE_PER_MARKING * max(len(c.markings) for c in classes)
+    length = min(SETTLE, max(SETTLE_LEAST, most))
 
     def settle(engine: Engine) -> bool:
         """Whether the engine came to rest."""
         if warmup is not None:
             return crew.run(engine, 2**62, warmup) is Ending.STILL
         for _ in range(NEVER_SETTLES):
-            if crew.run(engine, SETTLE, np.inf) is Ending.STILL:
+            if crew.run(engine, length, np.inf) is Ending.STILL:
                 return True
             if classes is None or _class_of(classes, engine.marking) is not None:
                 break
@@ -219,7 +223,7 @@ def until_settled(crew: Crew, classes: Sequence[ClosedClass] | None, warmup: flo
     def one(engine: Engine) -> tuple[Floats, Ended]:
         if not settle(engine):
             time, before = engine.time, engine.totals()
-            if crew.run(engine, SETTLE, np.inf) is not Ending.STILL:
+            if crew.run(engine, length, np.inf) is not Ending.STILL:
                 row = np.array([1.0, *(engine.totals() - before) / (engine.time - time)])
                 return row, _ended(classes, engine.marking, still=False)
         return np.array([1.0, *engine.rates()]), _ended(classes, engine.marking, still=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from spn.expr.dims import NUMBER
-from spn.model import Parameter
-from spn.report.grid import Align, Column, Grid, plain
-from spn.report.text import count, duration, estimate, number, percent, quantity, with_unit
-from spn.result import RecurrentClass, Result, Value
+from spn.show.grid import Align, Column, Grid, plain
+from spn.show.text import count, duration, estimate, number, percent, quantity, with_unit
+
+if TYPE_CHECKING:
+    from spn.model import Parameter
+    from spn.result import RecurrentClass, Result, Value
 
 _MAX_CLASSES: Final = 12
 

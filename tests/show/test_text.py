@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spn.expr.dims import BANDWIDTH, DATA, NUMBER, RATE, TIME, Dimension
-from spn.report.text import count, duration, estimate, is_short, number, percent, quantity, with_unit
+from spn.show.text import count, duration, estimate, is_short, number, percent, quantity, with_unit
 
 UNITS = {
     TIME: {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400},

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from spn.report.grid import Align, Column, Grid, cells_wide, plain, width
 from spn.report.plot import plot_comparison, plot_fit
-from spn.report.table import (
+from spn.result import Provenance, RecurrentClass, Result, Value
+from spn.show.grid import Align, Column, Grid, cells_wide, plain, width
+from spn.show.table import (
     classes_grid,
     comparison_grid,
     comparison_list,
@@ -21,7 +22,6 @@ from spn.report.table import (
     result_text,
     saturation_lines,
 )
-from spn.result import Provenance, RecurrentClass, Result, Value
 
 RESULT = Result(
     method="simulate",
