@@ -43,18 +43,34 @@ class _Place:
     offset: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """The state block before anything has happened, and where the primitives' integrals will be in it."""
+
+    state: Words
+    places: tuple[_Place, ...]
+
+
+def beginning(compiled: CompiledNet, primitives: Sequence[Primitive]) -> Start:
+    block, places = _state(compiled, primitives)
+    return Start(np.array(block.words, dtype=np.int64), tuple(places))
+
+
 class CompiledTrajectory:
     """One trajectory by the kernel: the :class:`spn.sim.engine.Engine` that is fast.
 
-    ``compiled`` must have been compiled with :func:`spn.sim.setup.expressions_of` of the same primitives."""
+    ``compiled`` must have been compiled with :func:`spn.sim.setup.expressions_of` of the same primitives; ``start`` is its
+    :func:`beginning`, which many trajectories can share."""
 
-    def __init__(self, compiled: CompiledNet, primitives: Sequence[Primitive], rng: np.random.Generator) -> None:
+    def __init__(
+        self, compiled: CompiledNet, primitives: Sequence[Primitive], rng: np.random.Generator, start: Start | None = None
+    ) -> None:
         self.compiled = compiled
         self.primitives = tuple(primitives)
         self.rng = rng
-        self._rooms = 0
-        block, self._places = _state(compiled, self.primitives)
-        self.state: Words = np.array(block.words, dtype=np.int64)
+        start = start or beginning(compiled, self.primitives)
+        self._places = start.places
+        self.state: Words = start.state.copy()
         source = rng.bit_generator.ctypes
         self.state[z.Z_NEXT] = ctypes.cast(source.next_uint64, ctypes.c_void_p).value or 0
         self.state[z.Z_GENERATOR] = source.state_address

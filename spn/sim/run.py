@@ -158,11 +158,12 @@ class _Run:
             except Irregular as why:
                 self.reason = f"long-run averages, by independent replications, since {why.why}"
         else:
-            self.reason = "long-run averages, by independent replications" + (
-                "" if one_long_run else ", since runs may end in different ways"
-            )
+            self.reason = "long-run averages, by independent replications" + ("" if one_long_run else f", since {self._ends()}")
         known = self.closed if self.closed is not None and not one_long_run else None
         return self._collect(Replications(self.crew, until_settled(self.crew, known, o.warmup), o.replications))
+
+    def _ends(self) -> str:
+        return "runs may end in different ways" if self.closed is None or len(self.closed) > 1 else "every run comes to rest"
 
     def _collect(self, collector: Batches | Replications) -> Sample | None:
         return collect(collector, self._judge, self.control)

@@ -42,6 +42,7 @@ class Crew:
         self.seed = seed
         self.control = control
         self.engine = engine
+        self._start: Any = None
 
     def use_kernel(self, firings: int) -> bool:
         """Whether a job of so many firings in all goes to the kernel."""
@@ -51,9 +52,11 @@ class Crew:
         rng = generator(self.seed, stream)
         if not kernel:
             return Trajectory(self.compiled, self.primitives, rng)
-        from spn.sim.fast import CompiledTrajectory
+        from spn.sim.fast import CompiledTrajectory, beginning
 
-        return CompiledTrajectory(self.compiled, self.primitives, rng)
+        if self._start is None:
+            self._start = beginning(self.compiled, self.primitives)
+        return CompiledTrajectory(self.compiled, self.primitives, rng, self._start)
 
     def run(self, engine: Engine, firings: int, horizon: float) -> Ending:
         """Run an engine in chunks, so that an interruption is noticed. Raises :class:`spn.sim.control.Stopped`."""

@@ -10,7 +10,7 @@ from tests.sim.nets import random_nets
 from tests.sim.test_agreement import compare
 
 
-@settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_nets(), st.integers(0, 2**32), st.sampled_from([float("inf"), 3.0, 10.0]))
 def test_many_random_nets(net: Net, seed: int, horizon: float) -> None:
     compare(net, seed, horizon)
