@@ -18,8 +18,10 @@ from spn.errors import AnalysisError, ModelError, nearest, refuse
 from spn.loading import Setting, load, settable
 from spn.model import Model
 from spn.result import Result, plain
-from spn.solvers import solve
+from spn.sim import load_kernels
+from spn.solvers import may_solve, solve
 
+WORTH_LOADING = 4  # simulated points, from which on the compiled engine is loaded at once
 SATURATED = 0.25  # of the first marginal gain
 
 
@@ -180,6 +182,8 @@ def _run(
 ) -> tuple[list[Row], bool]:
     """The rows done, and whether that is all of them. Long jobs (many workers) start first, so that no core idles at the end."""
     rows: dict[int, Row] = {}
+    if options["method"] != "ctmc" and sum(bool(may_solve(j.model)) for j in jobs) >= WORTH_LOADING:
+        load_kernels()
     complete = False
     stop = Event()
     pool = ThreadPoolExecutor(max_workers=workers)

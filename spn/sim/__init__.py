@@ -2,4 +2,9 @@
 
 from spn.sim.run import Path, simulate, trajectory
 
-__all__ = ["Path", "simulate", "trajectory"]
+__all__ = ["Path", "load_kernels", "simulate", "trajectory"]
+
+
+def load_kernels() -> None:
+    """Load the compiled engine now: worth it before many simulations in one process, which then do not start in plain Python."""
+    import spn.sim.kernels  # noqa: F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any, Literal, TypeVar
@@ -19,6 +20,7 @@ from spn.sim.setup import prepare
 T = TypeVar("T")
 Choice = Literal["auto", "python", "compiled"]
 PYTHON_BUDGET = 60_000  # firings that plain Python makes in about a second; more is worth a kernel
+KERNELS = "spn.sim.kernels"
 CHUNK = 500_000  # firings between two looks at the clock and for an interruption
 
 
@@ -45,8 +47,9 @@ class Crew:
         self._start: Any = None
 
     def use_kernel(self, firings: int) -> bool:
-        """Whether a job of so many firings in all goes to the kernel."""
-        return self.engine == "compiled" or (self.engine == "auto" and firings > PYTHON_BUDGET)
+        """Whether a job of so many firings in all goes to the kernel: always once it is loaded, for it then costs nothing to use."""
+        loaded = KERNELS in sys.modules
+        return self.engine == "compiled" or (self.engine == "auto" and (loaded or firings > PYTHON_BUDGET))
 
     def trajectory(self, stream: int, *, kernel: bool) -> Engine:
         rng = generator(self.seed, stream)
