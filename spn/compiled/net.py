@@ -15,7 +15,7 @@ from spn.compiled.dependency import Dependencies, dependencies, reads
 from spn.compiled.program import Code, depth, program
 from spn.dist.leaves import encode
 from spn.expr.evaluate import fold
-from spn.expr.nodes import ONE, Exact, Node, Number, constant
+from spn.expr.nodes import ONE, Exact, Node, constant
 from spn.net.model import INFINITE, Arc, ArcKind, Immediate, Memory, Net, Timed, Transition, initial_marking, place_index
 
 Integers = NDArray[np.int64]
@@ -313,7 +313,3 @@ def _combined(kind: int, arcs: Sequence[Arc]) -> int | None:
 
 def _whole(value: Exact | None) -> int | None:
     return int(value) if value is not None and 0 <= value < 2**53 and value == int(value) else None
-
-
-def is_number(node: Node) -> bool:
-    return isinstance(fold(node), Number)

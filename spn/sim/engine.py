@@ -53,9 +53,3 @@ def zero_time_limit(places: int, transitions: int, tokens: int) -> int:
     """Firings at one instant beyond which a loop without time is reported: far more than any chain that moves each token once
     through every transition."""
     return 100_000 + 10 * tokens * max(1, transitions) + 10 * places
-
-
-class Source(Protocol):
-    """Makes the trajectory of a numbered stream; equal numbers give equal trajectories."""
-
-    def __call__(self, stream: int) -> Engine: ...

@@ -15,6 +15,12 @@ touches no clock. (Fair queueing's virtual time: Demers, Keshav, Shenker, SIGCOM
 *Order of draws.* After each firing (with the immediates that it enables) the timed transitions are brought in line in the order of the
 net: clocks in excess are stopped, missing ones are started. A choice among n draws one uniform number where n > 1 and none otherwise.
 A law with several alternatives draws one uniform number to pick one.
+
+*Choices made here.* At a tie the competitors are transitions, not clocks: two clocks of one transition that expire together do not
+double its weight; a weight is read only where two or more of the highest priority compete. The latency of a transfer passes in real
+time, whatever its speed; resumed, what is left of it goes on; under repeat it is waited for anew. Firings that resolve a vanishing
+initial marking are not counted: at time 0 the initial tangible distribution holds. Scaled discrete work stays exact where it is a whole
+number of ticks.
 """
 
 from __future__ import annotations
