@@ -1,16 +1,11 @@
-"""The one door to numba: the compiler decorator, with a cache that sees edits in every kernel file.
+"""The one door to numba: the compiler's decorators, with a cache that sees edits in every kernel file, and access to raw memory.
 
-numba's cache notices a change of the file that holds a function, but not of the files whose functions it calls; so the cache
-folder is named after a digest of all kernel sources. Import this module inside functions only: it costs about 0.3 s.
+Import this module inside functions only: it costs about 0.3 s.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -21,32 +16,11 @@ from numba.extending import intrinsic
 from numba.np.random._constants import fe_double, ke_double, we_double, ziggurat_exp_r
 from numpy.typing import NDArray
 
+from spn import kernel_cache
+
 F = TypeVar("F", bound=Callable[..., Any])
-KERNEL_FILES = frozenset({"kernels.py", "layout.py", "kinds.py"})  # sources whose constants or code are compiled in
 
-
-def _digest() -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        if path.name not in KERNEL_FILES:
-            continue
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    folder = Path(base) / "spn" / "kernels" / _digest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    return Path(tempfile.gettempdir()) / f"spn-kernels-{os.getuid() if hasattr(os, 'getuid') else 0}" / _digest()
-
-
-setattr(numba.config, "CACHE_DIR", str(_cache_folder()))  # noqa: B010
+setattr(numba.config, "CACHE_DIR", str(kernel_cache.folder()))  # noqa: B010
 
 
 def kernel(function: F) -> F:
@@ -54,8 +28,13 @@ def kernel(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+def helper(function: F) -> F:
+    """A kernel that only kernels call: without the entries for Python and C, it compiles faster."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+
+
 def inlined(function: F) -> F:
-    """A helper that is copied into its callers (cheaper than passing arrays to a call)."""
+    """A helper that is copied into its callers (cheaper than passing arrays or a generator to a call, but slow to compile)."""
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
 
 

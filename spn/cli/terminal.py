@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, TextIO
 
 from spn.errors import Diagnostic, Severity, render
+from spn.kernel_cache import simulator_is_compiled
 from spn.show.grid import Grid, plain
 
 _CODES: Final = {"bold": "1", "red": "1;31", "yellow": "1;33", "blue": "1;34", "green": "32", "dim": "2"}
@@ -88,13 +89,15 @@ def _coloured_line(line: str, look: str) -> str:
 class Progress:
     """A line on stderr that is written over while work goes on; silent unless stderr is a terminal.
 
-    Use it as a context: leaving it wipes the line.
+    Use it as a context: leaving it wipes the line. It begins with why the first run of all takes so long.
     """
 
     last: float = field(default=0.0)
     written: bool = False
 
     def __enter__(self) -> Progress:
+        if sys.stderr.isatty() and not simulator_is_compiled():
+            self.show("the simulator is compiled on its first long run, which takes half a minute, once")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -40,7 +40,7 @@ from spn.compiled.layout import (
     TEST,
     UNBOUNDED,
 )
-from spn.jit import getf, geti, kernel, setf, seti
+from spn.jit import getf, geti, helper, kernel, setf, seti
 
 Ints = NDArray[np.int64]
 WRONG = -1
@@ -76,12 +76,12 @@ JUMP = int(layout.Op.JUMP)
 JUMP_IF_ZERO = int(layout.Op.JUMP_IF_ZERO)
 
 
-@kernel
+@helper
 def _floor(a: float) -> float:
     return float(math.floor(a)) if abs(a) < MAX_TOKENS else a
 
 
-@kernel
+@helper
 def _binary(op: int, a: float, b: float) -> float:
     """``a op b``; nan where undefined."""
     if op == ADD:
@@ -117,7 +117,7 @@ def _binary(op: int, a: float, b: float) -> float:
     return max(a, b)
 
 
-@kernel
+@helper
 def _unary(op: int, a: float) -> float:
     if op == NEGATE:
         return -a
@@ -138,7 +138,7 @@ def _unary(op: int, a: float) -> float:
     return math.exp(a)
 
 
-@kernel
+@helper
 def evaluate(net: int, program: int, m: int, stack: int) -> float:
     """The value of the program at word ``program`` in marking ``m``; nan where it is undefined."""
     pc = program + 1
@@ -172,7 +172,7 @@ def evaluate(net: int, program: int, m: int, stack: int) -> float:
     return top
 
 
-@kernel
+@helper
 def quantity(net: int, offset: int, m: int, stack: int) -> float:
     """A weight, speed, scale or share: finite and not negative, or nan."""
     program = geti(net, offset + 1)
@@ -182,13 +182,13 @@ def quantity(net: int, offset: int, m: int, stack: int) -> float:
     return v if 0.0 <= v < math.inf else math.nan
 
 
-@kernel
+@helper
 def record(net: int, t: int) -> int:
     """The word offset of a transition's record."""
     return geti(net, H_RECORDS) + t * F_SIZE
 
 
-@kernel
+@helper
 def _read_multiplicity(net: int, group: int, m: int, stack: int) -> int:
     programs = geti(net, group + A_PROGRAMS)
     kind = geti(net, group + A_KIND)
@@ -209,7 +209,7 @@ def _read_multiplicity(net: int, group: int, m: int, stack: int) -> int:
     return combined
 
 
-@kernel
+@helper
 def multiplicity(net: int, group: int, m: int, stack: int) -> int:
     """The combined multiplicity of an arc group; 0 means absent in this marking."""
     constant = geti(net, group + A_CONSTANT)
@@ -218,7 +218,7 @@ def multiplicity(net: int, group: int, m: int, stack: int) -> int:
     return _read_multiplicity(net, group, m, stack)
 
 
-@kernel
+@helper
 def fire(net: int, t: int, m: int, stack: int) -> int:
     """Fire an enabled transition in place. Everything is read before anything changes."""
     r = record(net, t)
@@ -231,7 +231,7 @@ def fire(net: int, t: int, m: int, stack: int) -> int:
     return _fire_read(net, r, m, stack)
 
 
-@kernel
+@helper
 def _fire_read(net: int, r: int, m: int, stack: int) -> int:
     begin = geti(net, r + F_GROUPS_BEGIN)
     end = geti(net, r + F_GROUPS_END)
@@ -262,7 +262,7 @@ def _fire_read(net: int, r: int, m: int, stack: int) -> int:
     return 0
 
 
-@kernel
+@helper
 def _left_after_removal(net: int, r: int, p: int, m: int, stack: int) -> int:
     """Tokens left in place ``p`` once the inputs and flushes of a transition have taken theirs."""
     left = geti(m, p)
@@ -276,7 +276,7 @@ def _left_after_removal(net: int, r: int, p: int, m: int, stack: int) -> int:
     return left
 
 
-@kernel
+@helper
 def fits(net: int, r: int, m: int, stack: int) -> int:
     """1 where a firing respects all capacities, 0 where not, or WRONG."""
     fitting = 1
@@ -291,7 +291,7 @@ def fits(net: int, r: int, m: int, stack: int) -> int:
     return fitting
 
 
-@kernel
+@helper
 def degree(net: int, t: int, m: int, stack: int) -> int:
     """The enabling degree, 0 where disabled, WRONG where it is undefined."""
     r = record(net, t)
@@ -330,7 +330,7 @@ def degree(net: int, t: int, m: int, stack: int) -> int:
     return 1 if d == UNBOUNDED else d
 
 
-@kernel
+@helper
 def clocks(net: int, t: int, m: int, stack: int) -> int:
     """Running clocks of a timed transition in a tangible marking: min(servers, degree)."""
     d = degree(net, t, m, stack)
@@ -338,7 +338,7 @@ def clocks(net: int, t: int, m: int, stack: int) -> int:
     return d if servers < 0 else min(d, servers)
 
 
-@kernel
+@helper
 def choices(net: int, m: int, stack: int, out: int) -> int:
     """The immediates that may fire, in the order of the net: their number, 0 in a tangible marking.
 
@@ -362,7 +362,7 @@ def choices(net: int, m: int, stack: int, out: int) -> int:
     return weigh(net, m, stack, out, found)
 
 
-@kernel
+@helper
 def weigh(net: int, m: int, stack: int, out: int, found: int) -> int:
     """Keep of the ``found`` candidates in ``out`` those of positive weight, with their weights."""
     kept = 0

@@ -55,7 +55,7 @@ from spn.compiled.layout import (
 )
 from spn.dist.kernels import draw
 from spn.dist.kinds import EXPONENTIAL
-from spn.jit import EXP_ACCEPT, EXP_HEIGHTS, EXP_TAIL, EXP_WIDTHS, call_u64, getf, geti, inlined, kernel, setf, seti
+from spn.jit import EXP_ACCEPT, EXP_HEIGHTS, EXP_TAIL, EXP_WIDTHS, call_u64, getf, geti, helper, inlined, kernel, setf, seti
 from spn.sim.layout import (
     C_ENTERING,
     C_SIZE,
@@ -158,7 +158,7 @@ MASK = 2**61 - 1
 # --- heaps of ids ordered by key, then id ---------------------------------------------------------------------------------
 
 
-@kernel
+@helper
 def less(keys: int, stride: int, i: int, j: int) -> bool:
     a = i * stride
     b = j * stride
@@ -177,7 +177,7 @@ def less(keys: int, stride: int, i: int, j: int) -> bool:
     return i < j
 
 
-@kernel
+@helper
 def same(keys: int, stride: int, i: int, j: int) -> bool:
     a = i * stride
     b = j * stride
@@ -188,7 +188,7 @@ def same(keys: int, stride: int, i: int, j: int) -> bool:
     )
 
 
-@kernel
+@helper
 def sift_up(keys: int, stride: int, heap: int, place: int) -> int:
     item = geti(heap, 1 + place)
     while place > 0:
@@ -204,7 +204,7 @@ def sift_up(keys: int, stride: int, heap: int, place: int) -> int:
     return place
 
 
-@kernel
+@helper
 def sift_down(keys: int, stride: int, heap: int, place: int) -> None:
     count = geti(heap, 0)
     item = geti(heap, 1 + place)
@@ -227,7 +227,7 @@ def sift_down(keys: int, stride: int, heap: int, place: int) -> None:
     seti(keys, item * stride + K_AT, place)
 
 
-@kernel
+@helper
 def heap_put(keys: int, stride: int, heap: int, item: int) -> None:
     """Insert an item, or move one whose key has changed."""
     place = geti(keys, item * stride + K_AT)
@@ -243,7 +243,7 @@ def heap_put(keys: int, stride: int, heap: int, item: int) -> None:
     sift_down(keys, stride, heap, sift_up(keys, stride, heap, place))
 
 
-@kernel
+@helper
 def heap_remove(keys: int, stride: int, heap: int, item: int) -> None:
     place = geti(keys, item * stride + K_AT)
     if place < 0:
@@ -256,7 +256,7 @@ def heap_remove(keys: int, stride: int, heap: int, item: int) -> None:
         sift_down(keys, stride, heap, sift_up(keys, stride, heap, place))
 
 
-@kernel
+@helper
 def heap_ties(keys: int, stride: int, heap: int, out: int) -> int:
     """Write the ids whose key equals the least one; their number."""
     count = geti(heap, 0)
@@ -281,13 +281,13 @@ def heap_ties(keys: int, stride: int, heap: int, out: int) -> int:
 # --- draws: those of numpy's Generator, bit for bit, from its bit generator's address -----------------------------------------
 
 
-@kernel
+@helper
 def uniform(z: int) -> float:
     """``Generator.random()``."""
     return ((call_u64(geti(z, Z_NEXT), geti(z, Z_GENERATOR)) >> 11) & MANTISSA) * (1.0 / 9007199254740992.0)
 
 
-@kernel
+@helper
 def exponential(z: int) -> float:
     """``Generator.standard_exponential()``: the ziggurat of Marsaglia and Tsang (J. Statist. Softw. 5(8), 2000) with numpy's tables."""
     while True:
@@ -303,7 +303,7 @@ def exponential(z: int) -> float:
             return float(x)
 
 
-@kernel
+@helper
 def pick(z: int, n: int) -> int:
     """One of n, by one uniform draw where n > 1."""
     return int(uniform(z) * n) if n > 1 else 0
@@ -312,33 +312,33 @@ def pick(z: int, n: int) -> int:
 # --- addresses ------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@helper
 def address(z: int, word: int) -> int:
     """The address of the block whose offset is in header word ``word``."""
     return z + 8 * geti(z, word)
 
 
-@kernel
+@helper
 def station(z: int, t: int) -> int:
     return z + 8 * (geti(z, Z_STATIONS) + t * S_SIZE)
 
 
-@kernel
+@helper
 def pace(z: int, g: int) -> int:
     return z + 8 * (geti(z, Z_PACES) + g * P_SIZE)
 
 
-@kernel
+@helper
 def group_record(net: int, g: int) -> int:
     return geti(net, H_GROUP) + g * G_SIZE
 
 
-@kernel
+@helper
 def seconds(net: int, base: float, ticks: float) -> float:
     return base + ticks / getf(net, H_TICKS) if ticks != 0.0 else base
 
 
-@kernel
+@helper
 def set_key(net: int, keys: int, stride: int, item: int, base: float, ticks: float) -> None:
     k = item * stride
     setf(keys, k + K_VALUE, seconds(net, base, ticks))
@@ -346,7 +346,7 @@ def set_key(net: int, keys: int, stride: int, item: int, base: float, ticks: flo
     setf(keys, k + K_TICKS, ticks)
 
 
-@kernel
+@helper
 def copy_key(keys: int, to: int, source: int) -> None:
     setf(keys, to, getf(source, K_VALUE))
     setf(keys, to + K_BASE, getf(source, K_BASE))
@@ -356,7 +356,7 @@ def copy_key(keys: int, to: int, source: int) -> None:
 # --- integrals ------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@helper
 def track(x: int, value: float, time: float) -> None:
     """An integrand takes another value at ``time``."""
     old = getf(x, X_VALUE)
@@ -366,7 +366,7 @@ def track(x: int, value: float, time: float) -> None:
         setf(x, X_VALUE, value)
 
 
-@kernel
+@helper
 def count_running(z: int, s: int, n: int) -> None:
     """The number of running clocks changes from that in the record to ``n``."""
     if geti(s, S_TRACKED) != 0:
@@ -380,7 +380,7 @@ def count_running(z: int, s: int, n: int) -> None:
 # --- groups ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@helper
 def mark_pace(z: int, g: int) -> None:
     p = pace(z, g)
     if geti(p, P_DIRTY) == 0:
@@ -391,7 +391,7 @@ def mark_pace(z: int, g: int) -> None:
         seti(waiting, 0, count + 1)
 
 
-@kernel
+@helper
 def touch(net: int, z: int, g: int) -> None:
     """Bring the attained work of a group up to now."""
     p = pace(z, g)
@@ -411,7 +411,7 @@ def touch(net: int, z: int, g: int) -> None:
     mark_pace(z, g)
 
 
-@kernel
+@helper
 def begin_work(net: int, z: int, g: int) -> None:
     p = pace(z, g)
     if geti(p, P_WORKING) == 0:
@@ -423,14 +423,14 @@ def begin_work(net: int, z: int, g: int) -> None:
     seti(p, P_WORKING, geti(p, P_WORKING) + 1)
 
 
-@kernel
+@helper
 def end_work(net: int, z: int, g: int) -> None:
     touch(net, z, g)
     p = pace(z, g)
     seti(p, P_WORKING, geti(p, P_WORKING) - 1)
 
 
-@kernel
+@helper
 def read_group(net: int, z: int, g: int) -> int:
     """Read speed and share of a group; 1 where it takes part in sharing links, 0 where not, or WRONG."""
     p = pace(z, g)
@@ -463,7 +463,7 @@ def read_group(net: int, z: int, g: int) -> int:
     return 0
 
 
-@kernel
+@helper
 def clear_links(net: int, z: int, component: int) -> None:
     work = address(z, Z_LINK_WORK)
     for i in range(component + 1, component + 1 + geti(net, component)):
@@ -473,7 +473,7 @@ def clear_links(net: int, z: int, component: int) -> None:
             setf(work, 2 * geti(net, k) + 1, 0.0)
 
 
-@kernel
+@helper
 def load_links(net: int, z: int, component: int) -> None:
     """Rate used and shares still rising, per link."""
     clear_links(net, z, component)
@@ -493,7 +493,7 @@ def load_links(net: int, z: int, component: int) -> None:
                 setf(work, at, getf(work, at) + n * getf(p, P_SHARE))
 
 
-@kernel
+@helper
 def group_limit(net: int, z: int, g: int) -> float:
     """The level at which a rising group has to stop."""
     r = group_record(net, g)
@@ -507,7 +507,7 @@ def group_limit(net: int, z: int, g: int) -> float:
     return limit
 
 
-@kernel
+@helper
 def share_links(net: int, z: int, component: int, rising: int) -> None:
     """Weighted max-min fair rates by progressive filling."""
     while rising > 0:
@@ -528,7 +528,7 @@ def share_links(net: int, z: int, component: int, rising: int) -> None:
                 rising -= 1
 
 
-@kernel
+@helper
 def next_finish(net: int, z: int, g: int) -> None:
     """Put the next finish of a group among what may happen next."""
     p = pace(z, g)
@@ -549,7 +549,7 @@ def next_finish(net: int, z: int, g: int) -> None:
     heap_put(keys, K_SIZE, address(z, Z_HEAP), entity)
 
 
-@kernel
+@helper
 def pace_component(net: int, z: int, component: int) -> int:
     rising = 0
     for i in range(component + 1, component + 1 + geti(net, component)):
@@ -579,7 +579,7 @@ def pace_component(net: int, z: int, component: int) -> int:
     return 0
 
 
-@kernel
+@helper
 def pace_all(net: int, z: int) -> int:
     """New rates for the groups that are dirty and those that share links with them."""
     waiting = address(z, Z_DIRTY_PACES)
@@ -600,7 +600,7 @@ def pace_all(net: int, z: int) -> int:
 # --- clocks ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@helper
 def add_clock(net: int, z: int, s: int, base: float, ticks: float, total: float, total_ticks: float, entering: int) -> None:
     slot = geti(s, S_RUNNING)
     all_clocks = z + 8 * geti(s, S_CLOCKS)
@@ -614,13 +614,13 @@ def add_clock(net: int, z: int, s: int, base: float, ticks: float, total: float,
     count_running(z, s, slot + 1)
 
 
-@kernel
+@helper
 def clock_heap(z: int, s: int, slot: int) -> int:
     clock = z + 8 * (geti(s, S_CLOCKS) + C_SIZE * slot)
     return z + 8 * geti(s, S_ENTERING if geti(clock, C_ENTERING) else S_WORKING)
 
 
-@kernel
+@helper
 def remove_clock(z: int, s: int, slot: int) -> None:
     """Remove a clock, the last one taking its slot."""
     all_clocks = z + 8 * geti(s, S_CLOCKS)
@@ -663,7 +663,7 @@ def draw_work(net: int, z: int, t: int, params: Floats, rng: np.random.Generator
     return ticks / getf(net, H_TICKS), 0.0, 0
 
 
-@kernel
+@helper
 def start_work(net: int, z: int, t: int, work: float, ticks: float) -> None:
     """Start a clock with all its work (and latency) before it."""
     r = record(net, t)
@@ -715,7 +715,7 @@ def start_one(net: int, z: int, t: int, params: Floats, rng: np.random.Generator
     return 0
 
 
-@kernel
+@helper
 def stop_one(net: int, z: int, t: int, keep: int) -> None:
     """Stop one clock, chosen at random; where all have to stop no choice is drawn."""
     s = station(z, t)
@@ -745,7 +745,7 @@ def stop_one(net: int, z: int, t: int, keep: int) -> None:
     remove_clock(z, s, which)
 
 
-@kernel
+@helper
 def forget(net: int, z: int, t: int) -> None:
     """End all clocks of a transition, running and parked."""
     s = station(z, t)
@@ -760,7 +760,7 @@ def forget(net: int, z: int, t: int) -> None:
     seti(s, S_RESET, 0)
 
 
-@kernel
+@helper
 def post(z: int, entity: int, all_clocks: int, heap: int) -> None:
     """Put the first of a heap of clocks among what may happen next."""
     keys = address(z, Z_KEYS)
@@ -771,7 +771,7 @@ def post(z: int, entity: int, all_clocks: int, heap: int) -> None:
         heap_put(keys, K_SIZE, address(z, Z_HEAP), entity)
 
 
-@kernel
+@helper
 def post_station(net: int, z: int, t: int) -> None:
     """After its clocks changed: the next expiry of a transition (in its group, if it has one)."""
     s = station(z, t)
@@ -837,7 +837,7 @@ def align(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) ->
     return 0
 
 
-@kernel
+@helper
 def measure_target(net: int, z: int, t: int) -> int:
     """Read how many clocks have to run; GROW where there is no room for them."""
     n = clocks(net, t, address(z, Z_MARKING), address(z, Z_STACK))
@@ -888,7 +888,7 @@ def align_dirty(net: int, z: int, params: Floats, rng: np.random.Generator) -> i
     return 0
 
 
-@kernel
+@helper
 def read_expressions(net: int, z: int) -> int:
     """Measured expressions whose places have changed."""
     dirty = address(z, Z_DIRTY_EXPRESSIONS)
@@ -923,7 +923,7 @@ def settle(net: int, z: int, params: Floats, rng: np.random.Generator) -> int:
 # --- firing ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@helper
 def mark_dirty(net: int, z: int, t: int) -> None:
     dirty = address(z, Z_DIRTY)
     listed = geti(net, record(net, t) + F_TIMED)
@@ -933,7 +933,7 @@ def mark_dirty(net: int, z: int, t: int) -> None:
         seti(dirty, word, geti(dirty, word) | (1 << (k - word * BITS)))
 
 
-@kernel
+@helper
 def list_enabled(net: int, z: int, t: int) -> None:
     """Look again whether an immediate is enabled."""
     d = degree(net, t, address(z, Z_MARKING), address(z, Z_STACK))
@@ -954,7 +954,7 @@ def list_enabled(net: int, z: int, t: int) -> None:
         seti(enabled, 0, count - 1)
 
 
-@kernel
+@helper
 def collect_rewards(net: int, z: int, t: int) -> int:
     rewards = geti(address(z, Z_REWARDS), t)
     if rewards == 0:
@@ -968,7 +968,7 @@ def collect_rewards(net: int, z: int, t: int) -> int:
     return 0
 
 
-@kernel
+@helper
 def fire_one(net: int, z: int, t: int, counted: bool) -> int:
     """Fire a transition and note what that may change."""
     if counted:
@@ -987,7 +987,7 @@ def fire_one(net: int, z: int, t: int, counted: bool) -> int:
     return note_expressions(net, z, t)
 
 
-@kernel
+@helper
 def note_effects(net: int, z: int, t: int) -> None:
     """Resets, speeds and immediates that a firing concerns."""
     r = record(net, t)
@@ -1002,7 +1002,7 @@ def note_effects(net: int, z: int, t: int) -> None:
         list_enabled(net, z, geti(net, i))
 
 
-@kernel
+@helper
 def note_expressions(net: int, z: int, t: int) -> int:
     """Measured expressions to be read again."""
     listed = geti(net, record(net, t) + F_AFFECTED_EXPRESSIONS)
@@ -1021,7 +1021,7 @@ def note_expressions(net: int, z: int, t: int) -> int:
     return 0
 
 
-@kernel
+@helper
 def gather_immediates(net: int, z: int, out: int) -> int:
     """The enabled immediates of the highest priority, in the order of the net; WRONG where the enabling of one is undefined."""
     enabled = address(z, Z_ENABLED)
@@ -1038,7 +1038,7 @@ def gather_immediates(net: int, z: int, out: int) -> int:
     return found
 
 
-@kernel
+@helper
 def insert_sorted(out: int, found: int, t: int) -> int:
     """Insert a transition into the ascending pairs of ``out``."""
     at = found
@@ -1049,7 +1049,7 @@ def insert_sorted(out: int, found: int, t: int) -> int:
     return found + 1
 
 
-@kernel
+@helper
 def choose(net: int, z: int, out: int, found: int) -> int:
     """One of the candidates in ``out`` by weight; WRONG where all weights are 0."""
     kept = weigh(net, address(z, Z_MARKING), address(z, Z_STACK), out, found)
@@ -1067,7 +1067,7 @@ def choose(net: int, z: int, out: int, found: int) -> int:
     return geti(out, 2 * (kept - 1))
 
 
-@kernel
+@helper
 def fire_immediates(net: int, z: int, counted: bool) -> int:
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)
@@ -1092,7 +1092,7 @@ def fire_immediates(net: int, z: int, counted: bool) -> int:
 # --- the course of events -------------------------------------------------------------------------------------------------
 
 
-@kernel
+@helper
 def begin(net: int, z: int) -> int:
     """From the initial marking: immediates first, then every timed transition is looked at."""
     order = geti(net, H_IMMEDIATES)
@@ -1119,7 +1119,7 @@ def begin(net: int, z: int) -> int:
     return 0
 
 
-@kernel
+@helper
 def advance(net: int, z: int, key: int) -> None:
     """Time passes to the instant of a key."""
     time = getf(key, K_VALUE)
@@ -1130,7 +1130,7 @@ def advance(net: int, z: int, key: int) -> None:
     setf(z, Z_TICKS, getf(key, K_TICKS))
 
 
-@kernel
+@helper
 def settle_group(net: int, z: int, g: int) -> None:
     """A group whose next finish is now: its attained work is exactly that of the clock that finishes."""
     p = pace(z, g)
@@ -1141,7 +1141,7 @@ def settle_group(net: int, z: int, g: int) -> None:
     setf(p, P_SINCE + 1, getf(z, Z_TICKS))
 
 
-@kernel
+@helper
 def enter_links(net: int, z: int, ties: int, found: int) -> int:
     """Let the transfers whose latency ends now enter their links; their number."""
     transitions = geti(net, H_TRANSITIONS)
@@ -1155,7 +1155,7 @@ def enter_links(net: int, z: int, ties: int, found: int) -> int:
     return entered
 
 
-@kernel
+@helper
 def enter_station(net: int, z: int, t: int) -> None:
     s = station(z, t)
     g = geti(net, record(net, t) + F_GROUP)
@@ -1176,7 +1176,7 @@ def enter_station(net: int, z: int, t: int) -> None:
     post_station(net, z, t)
 
 
-@kernel
+@helper
 def gather_expired(net: int, z: int, ties: int, found: int, out: int) -> int:
     """The transitions that expire now, those of the highest priority only, ascending, into ``out``."""
     transitions = geti(net, H_TRANSITIONS)
@@ -1202,7 +1202,7 @@ def gather_expired(net: int, z: int, ties: int, found: int, out: int) -> int:
     return kept
 
 
-@kernel
+@helper
 def expire(net: int, z: int, t: int) -> None:
     """Take away the clock of a transition that expires."""
     s = station(z, t)
@@ -1216,7 +1216,7 @@ def expire(net: int, z: int, t: int) -> None:
     remove_clock(z, s, geti(z + 8 * geti(s, S_WORKING), 1))
 
 
-@kernel
+@helper
 def rebase(net: int, z: int) -> None:
     """Move all instants to a base at the present one: fewer ticks, the same coincidences."""
     ticks = getf(z, Z_TICKS)
@@ -1241,13 +1241,13 @@ def rebase(net: int, z: int) -> None:
         set_key(net, key, 0, 0, getf(key, K_BASE) + by, getf(key, K_TICKS) - ticks)
 
 
-@kernel
+@helper
 def hold(z: int, horizon: float) -> None:
     if horizon < math.inf and horizon > getf(z, Z_TIME):
         setf(z, Z_TIME, horizon)
 
 
-@kernel
+@helper
 def step(net: int, z: int) -> int:
     """The next event up to the marking after it: DONE, or why not."""
     ties = address(z, Z_TIES)
