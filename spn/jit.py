@@ -23,19 +23,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 setattr(numba.config, "CACHE_DIR", str(kernel_cache.folder()))  # noqa: B010
 
 
+# Without the interpreter's lock, with the cache, and with arithmetic as in C (a division by 0 gives inf or nan).
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_INSIDE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
 def kernel(function: F) -> F:
-    """Compile without the interpreter's lock, with the cache; arithmetic as in C (a division by 0 gives inf or nan)."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    """A function that Python calls."""
+    return cast(F, numba.njit(**_OPTIONS)(function))
 
 
 def helper(function: F) -> F:
-    """A kernel that only kernels call: without the entries for Python and C, it compiles faster."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+    """A function that only kernels call: without the entries for Python and C, it compiles faster."""
+    return cast(F, numba.njit(**_OPTIONS, **_INSIDE)(function))
 
 
 def inlined(function: F) -> F:
     """A helper that is copied into its callers (cheaper than passing arrays or a generator to a call, but slow to compile)."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
+    return cast(F, numba.njit(**_OPTIONS, inline="always")(function))
 
 
 # numpy's ziggurat tables of the exponential law, for kernels that draw from a bit generator's address
