@@ -6,7 +6,9 @@ import os
 import stat
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from spn.lang.ast import File
 from spn.lang.elaborate import declarations, elaborate
 from spn.lang.given import Setting, names
 from spn.lang.laws import Fitted, Resolver
+from spn.lang.libraries import Reader
 from spn.lang.parameters import Declared, Given
 from spn.lang.parse import parse as parse_text
 from spn.model import Model
@@ -64,7 +67,14 @@ def load_parameters(path: str | os.PathLike[str], /) -> tuple[Declared, ...]:
 
 
 def _model(file: File, name: str, base: Path, given: Mapping[str, Setting]) -> Model:
-    return elaborate(file, name=name, given=given, resolver=Files(base))
+    files = Files(base)
+    model = elaborate(file, name=name, given=given, resolver=files, reader=files)
+    return replace(model, variant=partial(_variant, file, name, base, given))
+
+
+def _variant(file: File, name: str, base: Path, given: Mapping[str, Setting], values: Mapping[str, Exact]) -> Model:
+    """The model with some parameters at other values than those given."""
+    return _model(file, name, base, {**given, **values})
 
 
 def _title(name: str) -> str:
@@ -131,11 +141,25 @@ def _source(name: str, text: str) -> Source:
 # --- files that laws read ---------------------------------------------------------------------------------------------------------
 
 
-class Files(Resolver):
-    """Reads the files of ``fit`` and ``empirical``, relative to a folder."""
+class Files(Resolver, Reader):
+    """Reads the files of ``fit`` and ``empirical``, relative to a folder, and those of ``import``, relative to the importing file."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
+
+    def library(self, file: str, importer: Source) -> Source:
+        """The text of an imported file: looked for beside the file that imports it, then in the current folder, then among the shipped
+        models (``library/sgd.spn``). DataError where it is nowhere."""
+        beside = Path(importer.name).parent if importer.name.endswith(".spn") else self.base
+        for path in (beside / file, Path(file)):
+            if path.is_file():
+                return _read(Path(os.path.normpath(path)))
+        shipped = find(file)
+        if shipped.is_file():
+            return _read(shipped)
+        help = _beside(beside / file) if (beside / file).parent.is_dir() else ""
+        places = f"looked for beside {importer.name}, in the current folder and among the models of the package"
+        raise refuse(DataError, "E0801", f"there is no file {file}", help=help or places, notes=[places] if help else [])
 
     def _find(self, file: str) -> Path:
         beside = self.base / file

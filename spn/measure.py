@@ -51,6 +51,64 @@ class Sojourn(Atom):
     span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Horizon(Atom):
+    """A value at a time instead of in the long run: ``measure at end`` (``start`` None: right-continuous, what happens at ``end`` has
+    happened), the average ``over start..end``, or with ``total`` the integral (of a throughput: the mean number of firings) over it."""
+
+    measure: Average | Throughput
+    start: Exact | None
+    end: Exact
+    total: bool = False
+    span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage(Atom):
+    """The first time at which ``condition`` holds in a tangible marking, 0 if at once: its mean (infinite where it may never hold), with
+    ``within`` the probability that it is at most that, with ``quantile`` that quantile."""
+
+    condition: Node
+    within: Exact | None = None
+    quantile: Exact | None = None
+    span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Delay(Atom):
+    """``E(time from first to second)``: the mean time of a token from a firing of one transition to a firing of another, or a quantile."""
+
+    first: str
+    second: str
+    quantile: Exact | None = None
+    span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile(Atom):
+    """The smallest x such that a marking expression is at most x for a fraction ``level`` of the time, or of the firings of ``given``."""
+
+    level: Exact
+    value: Node
+    given: str | None = None
+    span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
+
+
+Special = Horizon | Passage | Delay | Quantile  # no ratio of long-run averages: engines answer each as a whole
+
+
+def expressions_in(atom: Node) -> tuple[Node, ...]:
+    """The marking expressions that an atom reads."""
+    match atom:
+        case Average(value=v) | Quantile(value=v):
+            return (v,)
+        case Horizon(measure=m):
+            return expressions_in(m)
+        case Passage(condition=c):
+            return (c,)
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """A named question. ``dimension`` is that of the value; ``unit`` and ``unit_factor`` how to show it (value / unit_factor unit),
@@ -69,13 +127,15 @@ class Measure:
 class Expectation:
     """``expect left == right within tolerance``: an equation or inequality of measures that `spn test` checks.
 
-    ``op`` is one of == < <= > >=; ``tolerance`` applies to ==, relative to ``right`` unless ``absolute``."""
+    ``op`` is one of == < <= > >=; ``tolerance`` applies to ==, relative to ``right`` unless ``absolute``. ``where`` are the values of
+    parameters for which it is meant, in base units: the model made with them is the one to ask."""
 
     left: Node
     op: str
     right: Node
     tolerance: Exact
     absolute: bool = False
+    where: tuple[tuple[str, Exact], ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -111,7 +171,7 @@ class LinkRate:
     link: str
 
 
-Primitive = TimeAverage | FiringRate | RunningClocks | LinkRate
+Primitive = TimeAverage | FiringRate | RunningClocks | LinkRate | Horizon | Passage | Delay | Quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +197,8 @@ def ratio(atom: Atom, net: Net) -> Ratio:
             return _utilisation(name, net)
         case Sojourn(place=p):
             return Ratio((TimeAverage(Tokens(p)),), _inflow(p, net))
+        case Horizon() | Passage() | Delay() | Quantile():
+            return Ratio((atom,))
     raise TypeError(f"not a measure: {atom!r}")
 
 

@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def folder(name: str) -> Path:
-    """The folder ``grammar`` or ``models``; an error if the installation lost it."""
+    """The folder ``grammar``, ``models`` or ``docs/errors``; an error if the installation lost it."""
     for parent in (_PACKAGE.parent, _PACKAGE / "_data"):
         if (parent / name).is_dir() and (parent is not _PACKAGE.parent or (parent / "pyproject.toml").is_file()):
             return parent / name

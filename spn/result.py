@@ -35,6 +35,18 @@ class RecurrentClass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Whether a property of the model holds; ``holds`` is None where it is not decided. ``reason`` says why; where it fails, the
+    ``firings`` lead from the initial marking to ``marking`` (its non-empty places), which shows it, by a way as short as any."""
+
+    holds: bool | None
+    claim: str
+    reason: str = ""
+    firings: tuple[str, ...] = ()
+    marking: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """What made a result, enough to repeat it."""
 
@@ -54,7 +66,7 @@ class Result:
     ``measures`` maps each name to its :class:`Value`. ``method`` and ``reason`` say how and why so. ``residual`` is that of the
     numeric solution (None for an estimate); ``converged`` False means the figures are not to be trusted, and printing says so.
     ``classes`` lists the recurrent classes where there is more than one or an absorbing marking. ``details`` holds figures of the method
-    (states, arcs, firings, replications, warm-up …)."""
+    (states, arcs, firings, replications, warm-up …). ``properties`` maps the name of each claim of the model to what was found."""
 
     method: str
     reason: str
@@ -62,6 +74,7 @@ class Result:
     residual: float | None = None
     converged: bool = True
     classes: tuple[RecurrentClass, ...] = ()
+    properties: Mapping[str, Finding] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -18,7 +18,7 @@ from spn.measure import Average, Measure, Throughput
 from spn.model import Model
 from spn.report.draw import write
 from spn.result import Result
-from spn.show.table import classes_grid, figures, headline, measures_grid, parameters_text, warnings_of
+from spn.show.table import classes_grid, counterexamples, figures, headline, measures_grid, parameters_text, properties_grid, warnings_of
 from spn.show.text import count
 
 
@@ -38,7 +38,7 @@ def loaded(arguments: argparse.Namespace) -> Model:
 
 def with_questions(model: Model) -> Model:
     """The model, and where it asks nothing the usual questions: the mean tokens of places and the throughput of transitions."""
-    if model.measures:
+    if model.measures or model.properties:
         return model
     note(f"{model.name} has no measures: here are the mean tokens of its places and the throughput of its transitions")
     rate = NUMBER if model.unitless else RATE
@@ -82,12 +82,13 @@ def print_result(result: Result, model: Model) -> None:
     if model.parameters:
         prose(parameters_text(model.parameters, model.unitless))
     say()
-    show(measures_grid(result))
-    classes = classes_grid(result)
-    if classes:
-        say()
-        show(classes)
+    properties = properties_grid(result)
+    grids = [measures_grid(result) if result.measures or not properties else None, classes_grid(result), properties]
+    for k, grid in enumerate(g for g in grids if g is not None):
+        if k:
+            say()
+        show(grid)
     say()
-    for line in (*model.fits, *warnings_of(result)):
+    for line in (*counterexamples(result), *model.fits, *warnings_of(result)):
         prose(f"note: {line}")
     prose(figures(result))

@@ -91,9 +91,13 @@ def _command(commands: Any, name: str, summary: str, examples: str) -> argparse.
 
 def _check(commands: Any) -> None:
     p = _command(
-        commands, "check", "Find what is wrong with model files.", "  spn check models/sgd/*.spn\n  spn check net.spn -p workers=8"
+        commands,
+        "check",
+        "Find what is wrong with model files.",
+        "  spn check models/sgd/*.spn\n  spn check net.spn -p workers=8\n  spn check --explain E0108",
     )
-    p.add_argument("files", nargs="+", metavar="FILE", help="model files, or folders of them")
+    p.add_argument("files", nargs="*", metavar="FILE", help="model files, or folders of them")
+    p.add_argument("--explain", metavar="CODE", help="what the code of an error or a warning means, with an example, and how to mend it")
     _parameters(p)
     _json(p)
 

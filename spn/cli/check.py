@@ -8,8 +8,9 @@ from typing import Any
 
 from spn.cli.answers import print_json
 from spn.cli.codes import Code
+from spn.cli.explain import explain
 from spn.cli.inputs import model_files, settings
-from spn.cli.terminal import report, say
+from spn.cli.terminal import complain, report, say
 from spn.errors import DataError, Diagnostic, ModelError, Severity, SpnError
 from spn.model import Model
 from spn.net.model import immediates, timed
@@ -17,7 +18,13 @@ from spn.show.text import count
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check each file; exit code 1 where one has an error."""
+    """Check each file; exit code 1 where one has an error. With ``--explain`` print what a code means."""
+    if arguments.explain:
+        explain(arguments.explain)
+        return Code.OK
+    if not arguments.files:
+        complain("check what?", "name model files, or a code with --explain; see `spn check --help`")
+        return Code.USAGE
     chosen = settings(arguments.parameter)
     checked = [(path, *_check(path, chosen)) for path in model_files(arguments.files)]
     if arguments.json:

@@ -17,6 +17,8 @@ from spn.expr.nodes import Binary, BinaryOp, Node, Number
 from spn.measure import Expectation, Measure
 from spn.model import Model
 from spn.result import Result, Value
+from spn.sim.questions import LONG_RUN, sorts_of
+from spn.solvers.sweep import at
 
 CONFIDENCE: Final = 0.999
 ROUNDING: Final = 1e-9  # relative: what a numeric solution may owe to rounding, where the file asks for equality or order
@@ -51,10 +53,46 @@ def judge(model: Model, answer: Answer) -> list[Verdict]:
     ``answer`` is given the model with both sides of the expectations as its measures, and a function that says of estimates at level
     :data:`CONFIDENCE` whether they decide every expectation.
     """
-    if not model.expectations:
-        return []
-    result = answer(_asking(model), lambda estimates: all(o is not Outcome.UNDECIDED for o in _outcomes(model, estimates)))
-    return [_verdict(e, i, result.measures, result.method) for i, e in enumerate(model.expectations)]
+    verdicts: dict[int, Verdict] = {}
+    for group in _groups(model):
+        verdicts.update(_judged(group, answer))
+    return [verdicts[i] for i in range(len(model.expectations))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Expectations by their number that one run can answer: they are about one model, and ask one sort of question."""
+
+    model: Model
+    members: Mapping[int, Expectation]
+
+
+def _groups(model: Model) -> Iterator[_Group]:
+    chosen: dict[object, dict[int, Expectation]] = {}
+    for i, e in enumerate(model.expectations):
+        sorts = tuple(dict.fromkeys(sort for side in (e.left, e.right) for sort in sorts_of(side))) or (LONG_RUN,)
+        chosen.setdefault((e.where, sorts), {})[i] = e
+    variants: dict[object, Model] = {}
+    for members in chosen.values():
+        where = next(iter(members.values())).where
+        if where not in variants:
+            variants[where] = at(model, dict(where)) if where else model
+        yield _Group(variants[where], {i: _same(variants[where], i, e) for i, e in members.items()})
+
+
+def _same(model: Model, index: int, e: Expectation) -> Expectation:
+    """The expectation of a variant that stands where ``e`` stands."""
+    if index < len(model.expectations) and model.expectations[index].span == e.span:
+        return model.expectations[index]
+    return next((x for x in model.expectations if x.span == e.span), e)
+
+
+def _judged(group: _Group, answer: Answer) -> Mapping[int, Verdict]:
+    def decided(estimates: Estimates) -> bool:
+        return all(_verdict(e, i, estimates, "").outcome is not Outcome.UNDECIDED for i, e in group.members.items())
+
+    result = answer(_asking(group), decided)
+    return {i: _verdict(e, i, result.measures, result.method) for i, e in group.members.items()}
 
 
 def by_method(method: str, seed: int, max_seconds: float = MAX_SECONDS, progress: Callable[[Any], None] | None = None) -> Answer:
@@ -81,14 +119,11 @@ def _settled(result: Result) -> Result:
     raise refuse(AnalysisError, "E0906", "the exact method did not converge", help="try --method simulate", notes=result.notes)
 
 
-def _outcomes(model: Model, estimates: Estimates) -> Iterator[Outcome]:
-    return (_verdict(e, i, estimates, "").outcome for i, e in enumerate(model.expectations))
-
-
-def _asking(model: Model) -> Model:
-    """The model with both sides of its expectations, and their difference, as its measures; constants left out."""
-    bodies = {name: body for i, e in enumerate(model.expectations) for name, body in _sides(i, e).items() if not isinstance(body, Number)}
-    return replace(model, measures=tuple(Measure(name=name, body=body) for name, body in bodies.items()))
+def _asking(group: _Group) -> Model:
+    """The model with both sides of the expectations, and their difference, as its measures; constants left out."""
+    bodies = {name: body for i, e in group.members.items() for name, body in _sides(i, e).items() if not isinstance(body, Number)}
+    measures = tuple(Measure(name=name, body=body) for name, body in bodies.items())
+    return replace(group.model, measures=measures, properties=())
 
 
 def _sides(index: int, e: Expectation) -> dict[str, Node]:

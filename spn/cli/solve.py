@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 
+from spn.cli import sweep
 from spn.cli.answers import answer, loaded, with_questions
 from spn.cli.sampling import options
 from spn.cli.terminal import Progress
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Solve the model and print its measures."""
+    """Solve the model and print its measures; where it has sweeps, a table for each."""
     from spn.solvers import solve
+    from spn.solvers.sweep import open_sweeps
 
     model = with_questions(loaded(arguments))
     with Progress() as progress:
+        if any(True for _ in open_sweeps(model)):
+            return sweep.run(model, arguments, progress, options(arguments, progress, simulating=False))
         result = solve(model, method=arguments.method, **options(arguments, progress, simulating=arguments.method != "ctmc"))
     return answer(result, model, arguments)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,19 @@ from spn.cli.inputs import model_files, settings
 from spn.cli.sampling import progress_line
 from spn.cli.terminal import Progress, report, say, show
 from spn.errors import Diagnostic, SpnError
-from spn.result import plain_value
+from spn.model import Model
+from spn.result import Finding, plain, plain_value
 from spn.show.grid import Align, Column, Grid
 from spn.show.text import count, estimate, number
 
-Found = tuple[Path, list[Verdict], tuple[Diagnostic, ...]]
+Found = tuple[Path, list[Verdict], Mapping[str, Finding], tuple[Diagnostic, ...]]
+Claims = Mapping[str, Finding]
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Judge every expectation of every file; exit code 1 where one fails, 3 where one stays undecided or a file cannot be answered."""
+    """Judge every expectation and every property of every file.
+
+    Exit code 1 where one fails, 3 where one stays undecided or a file cannot be answered."""
     chosen = settings(arguments.parameter)
     found: list[Found] = []
     files = model_files(arguments.files)
@@ -38,19 +44,36 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _judged(
     path: Path, chosen: dict[str, str], arguments: argparse.Namespace, progress: Progress
-) -> tuple[list[Verdict], tuple[Diagnostic, ...]]:
-    """The verdicts, or the diagnostics that stood in the way."""
+) -> tuple[list[Verdict], Claims, tuple[Diagnostic, ...]]:
+    """The verdicts and what was found of the properties, or the diagnostics that stood in the way."""
     from spn.loading import load
 
     answer = by_method(arguments.method, arguments.seed, arguments.max_seconds, progress_line(progress))
     try:
-        return judge(load(path, params=chosen), answer), ()
+        model = load(path, params=chosen)
+        return judge(model, answer), _claims(model), ()
     except SpnError as error:
-        return [], error.diagnostics
+        return [], {}, error.diagnostics
+
+
+def _claims(model: Model) -> Claims:
+    if not model.properties:
+        return {}
+    from spn.solvers import solve
+
+    return solve(replace(model, measures=())).properties
+
+
+def _outcome(found: Finding) -> Outcome:
+    return Outcome.UNDECIDED if found.holds is None else Outcome.PASS if found.holds else Outcome.FAIL
+
+
+def _outcomes(verdicts: list[Verdict], claims: Claims) -> list[Outcome]:
+    return [*(v.outcome for v in verdicts), *(_outcome(f) for f in claims.values())]
 
 
 def _code(found: list[Found]) -> int:
-    outcomes = {v.outcome for _, verdicts, _ in found for v in verdicts}
+    outcomes = {o for _, verdicts, claims, _ in found for o in _outcomes(verdicts, claims)}
     if Outcome.FAIL in outcomes:
         return Code.NEGATIVE
     return Code.FAILED if Outcome.UNDECIDED in outcomes or any(errors for *_, errors in found) else Code.OK
@@ -58,18 +81,26 @@ def _code(found: list[Found]) -> int:
 
 def _print(found: list[Found], verbose: bool) -> None:
     """A line a file, and the expectations that did not pass; all of them for a single file."""
-    for path, verdicts, errors in found:
+    for path, verdicts, claims, errors in found:
         report(*errors)
-        say(f"{path}: {_tally(verdicts, errors)}")
-        rows = tuple(_row(v) for v in verdicts if verbose or len(found) == 1 or v.outcome is not Outcome.PASS)
+        say(f"{path}: {_tally(_outcomes(verdicts, claims), errors)}")
+        everything = verbose or len(found) == 1
+        rows = tuple(_row(v) for v in verdicts if everything or v.outcome is not Outcome.PASS)
+        rows += tuple(_claim_row(n, f) for n, f in claims.items() if everything or not f.holds)
         if rows:
             show(Grid((Column("  result"), Column("method"), Column("found", Align.POINT), Column("expectation")), rows))
     if len(found) > 1:
-        say(f"{count(len(found), 'file')}: {_tally([v for _, vs, _ in found for v in vs], sum((e for *_, e in found), ()))}")
+        outcomes = [o for _, verdicts, claims, _ in found for o in _outcomes(verdicts, claims)]
+        say(f"{count(len(found), 'file')}: {_tally(outcomes, sum((e for *_, e in found), ()))}")
 
 
 def _row(verdict: Verdict) -> tuple[str, ...]:
     return f"  {verdict.outcome.value}", verdict.method, _found(verdict), text_of(verdict)
+
+
+def _claim_row(name: str, found: Finding) -> tuple[str, ...]:
+    why = found.reason + (f"; reached by {', '.join(found.firings)}" if found.firings else "")
+    return f"  {_outcome(found).value}", "states", "" if found.holds else why, f"{name} : {found.claim}"
 
 
 def text_of(verdict: Verdict) -> str:
@@ -86,14 +117,13 @@ def _found(verdict: Verdict) -> str:
     return f"{side} {verdict.expectation.op} {number(verdict.right)}" if verdict.outcome is not Outcome.PASS else side
 
 
-def _tally(verdicts: list[Verdict], errors: tuple[Diagnostic, ...]) -> str:
-    outcomes = [v.outcome for v in verdicts]
+def _tally(outcomes: list[Outcome], errors: tuple[Diagnostic, ...]) -> str:
     words = ((Outcome.PASS, "passed"), (Outcome.FAIL, "FAILED"), (Outcome.UNDECIDED, "undecided"))
     parts = [f"{n} {word}" for o, word in words if (n := outcomes.count(o))] + [count(len(errors), "error")] * bool(errors)
     return ", ".join(parts) or "expects nothing"
 
 
-def _record(path: Path, verdicts: list[Verdict], errors: tuple[Diagnostic, ...]) -> dict[str, Any]:
+def _record(path: Path, verdicts: list[Verdict], claims: Claims, errors: tuple[Diagnostic, ...]) -> dict[str, Any]:
     from spn.cli.check import diagnostic_record
 
     return {
@@ -109,5 +139,6 @@ def _record(path: Path, verdicts: list[Verdict], errors: tuple[Diagnostic, ...])
             }
             for v in verdicts
         ],
+        "properties": [{"name": n, "outcome": _outcome(f).value.lower(), **plain(f)} for n, f in claims.items()],
         "diagnostics": [diagnostic_record(d) for d in errors],
     }

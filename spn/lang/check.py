@@ -12,8 +12,9 @@ from spn.errors import nearest
 from spn.expr.dims import BANDWIDTH, DATA, NUMBER, TIME
 from spn.expr.nodes import BinaryOp
 from spn.lang import ast
-from spn.lang.infer import CONDITION, Context, Inference, Type, as_number, spell
+from spn.lang.infer import CONDITION, Context, Type, as_number, spell
 from spn.lang.laws import check_law
+from spn.lang.questions import Questions
 from spn.lang.scope import Kind
 from spn.lang.units import UNITS, Unit, unit_of
 from spn.lang.words import TRANSFER_ONLY, quoted
@@ -59,7 +60,7 @@ def shown_unit(node: ast.Expr) -> Unit | None:
 
 
 @dataclass(slots=True)
-class Checker(Inference):
+class Checker(Questions):
     """Checks statements against a scope, in the order of the file."""
 
     def statement(self, statement: ast.Statement) -> bool:
@@ -72,16 +73,23 @@ class Checker(Inference):
             case ast.Dist(name=name, law=law):
                 self.works.setdefault(name.text, check_law(self, law, None, Context(f"the law {quoted(name.text)}")))
             case ast.Link():
-                self._link(statement)
+                with self.indexed(statement.index):
+                    self._link(statement)
             case ast.Places(items=items):
                 for item in items:
-                    self._place(item)
+                    with self.indexed(item.index):
+                        self._place(item)
             case ast.Transition():
-                self._transition(statement)
+                with self.indexed(statement.index):
+                    self._transition(statement)
             case ast.Measure():
                 self._measure(statement)
             case ast.Expect():
                 self._expect(statement)
+            case ast.Property():
+                self.check_property(statement)
+            case ast.Sweep():
+                self.check_sweep(statement)
         return len(self.report.errors) == before
 
     def _param(self, p: ast.Param) -> None:
@@ -150,6 +158,7 @@ class Checker(Inference):
     def _expect(self, e: ast.Expect) -> None:
         where = Context("an expectation", measures=True)
         left, right = self.infer(e.left, where), self.infer(e.right, where)
+        self.check_settings(e.where)
         if e.op is BinaryOp.NE:
             self.report.error("E0209", "an expectation compares with == < <= > or >=", e.span)
         elif (e.op is BinaryOp.EQ) != (e.tolerance is not None):
@@ -174,11 +183,11 @@ class Checker(Inference):
     def _transition(self, t: ast.Transition) -> None:
         name = quoted(t.name.text)
         for arc in t.arcs:
-            self.scope.use(Kind.PLACE, arc.place, self.report)
+            self.scope.use(Kind.PLACE, arc.place, self.report, stars=True)
             for factor in arc.factors:
                 self.quantity(factor, NUMBER, Context(f"a multiplicity of {name}", markings=True))
         for link in t.over:
-            self.scope.use(Kind.LINK, link, self.report)
+            self.scope.use(Kind.LINK, link, self.report, stars=True)
         if t.law is not None:
             due = self.dimension(DATA if t.over else TIME)
             check_law(self, t.law, due, Context(f"the law of {name}", transfer=bool(t.over)), rates=True)
@@ -199,8 +208,10 @@ class Checker(Inference):
         where = Context(f"`{clause.word}` of {quoted(t.name.text)}", markings=clause.word in READS_MARKINGS)
         if clause.word == "resets":
             for target in clause.names:
-                if self.scope.use(Kind.TRANSITION, target, self.report):
-                    self._resettable(target)
+                symbol = self.scope.find(Kind.TRANSITION, target, self.report, stars=True)
+                if symbol is not None and symbol.immediate:
+                    message = f"{quoted(target.text)} is immediate: it has no clock to reset"
+                    self.report.error("E0207", message, target.span)
         elif clause.word == "memory":
             word = clause.names[0]
             if word.text not in set(Memory):
@@ -213,8 +224,3 @@ class Checker(Inference):
             self.condition(clause.value, where)
         else:
             self.quantity(clause.value, DIMENSIONS.get(clause.word, NUMBER), where)
-
-    def _resettable(self, target: ast.Name) -> None:
-        symbol = self.scope.transitions[target.text]
-        if symbol.immediate:
-            self.report.error("E0207", f"{quoted(target.text)} is immediate: it has no clock to reset", target.span)

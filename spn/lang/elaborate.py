@@ -7,7 +7,8 @@ in silence, since the reason is reported where it lies.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 
 from spn.dist.families import Exponential
@@ -17,15 +18,20 @@ from spn.expr.dims import NUMBER, base_unit
 from spn.expr.nodes import ONE, Binary, BinaryOp, Exact, Node, Number
 from spn.lang import ast, parameters
 from spn.lang.check import Checker, kind_of, shown_unit
+from spn.lang.compose import Composition, inner_first, kind_of_formal
+from spn.lang.expand import Expansion, TooLarge
 from spn.lang.given import Setting, Settings, apply
 from spn.lang.infer import Type
 from spn.lang.laws import Laws, Resolver
+from spn.lang.libraries import Libraries, Reader, inner_homes
 from spn.lang.lower import Missing, Values, constant, folded
 from spn.lang.parameters import Declared
-from spn.lang.scope import Kind, Report, Scope, declare
+from spn.lang.scope import Home, Kind, Report, Scope, declare
+from spn.lang.studies import Study, check_question
 from spn.lang.words import TRANSFER_ONLY, quoted
-from spn.measure import Expectation, Measure, Sojourn, Utilisation, atoms
-from spn.model import Model, Parameter
+from spn.measure import Delay, Expectation, Horizon, Measure, Passage, Quantile, Sojourn, Utilisation, atoms
+from spn.model import Model, Parameter, Property, Sweep
+from spn.net.advice import Said, advise
 from spn.net.check import check as check_net
 from spn.net.model import INFINITE, Arc, ArcKind, Immediate, Link, Memory, Net, Place, Servers, Timed, Transfer, Transition
 from spn.source import Span
@@ -35,26 +41,29 @@ MAX_NODES = 10_000  # of a measure, with the measures it uses written out
 MAX_DEPTH = 150
 
 
-def elaborate(file: ast.File, *, name: str, given: Mapping[str, Setting], resolver: Resolver) -> Model:
-    """The model that a file means with these values of parameters and laws; one ModelError holds all that is wrong."""
-    settings = apply(file, given)
-    work = _Elaboration(settings, resolver)
-    for statement in settings.file.statements:
-        if work.checker.statement(statement):
-            work.statement(statement)
+def elaborate(
+    file: ast.File, *, name: str, given: Mapping[str, Setting], resolver: Resolver, reader: Reader | None = None
+) -> Model:
+    """The model that a file means with these values of parameters and laws; one ModelError holds all that is wrong.
+    ``reader`` reads the files of imports."""
+    work = _Elaboration(apply(file, given), resolver, reader)
+    work.run()
     return work.model(name)
 
 
 def declarations(file: ast.File) -> tuple[Declared, ...]:
     """The parameters that a file declares, with defaults and ranges; nothing else of the file is looked at."""
     report = Report()
-    scope = declare(file, report)
+    scope = declare(file, Report())
+    assert scope.file is not None
     checker, values, found = Checker(scope, report), Values(), []
+    expansion = Expansion(values, report)
     for p in file.statements:
         if isinstance(p, ast.Param) and checker.statement(p):
             try:
-                d = parameters.declared(p, values, report, checker.dimension((kind_of(p.type) or Type()).dimension))
-            except Missing:
+                dimension = checker.dimension((kind_of(p.type) or Type()).dimension)
+                d = parameters.declared(expansion.param(p, scope.file), values, report, dimension)
+            except (Missing, TooLarge):
                 continue
             found.append(d)
             if d.default is not None:
@@ -69,11 +78,13 @@ def declarations(file: ast.File) -> tuple[Declared, ...]:
 class _Elaboration:
     """The state of one run: what was computed so far, in base units."""
 
-    def __init__(self, settings: Settings, resolver: Resolver) -> None:
+    def __init__(self, settings: Settings, resolver: Resolver, reader: Reader | None) -> None:
         self.file, self.given, self.given_laws, self.report = settings.file, settings.numbers, settings.laws, Report()
-        self.scope: Scope = declare(self.file, self.report)
-        self.checker = Checker(self.scope, self.report)
+        self.home = Libraries(reader, self.report).home(self.file)
+        self.scope: Scope = self.home.scope
+        self.checker = Composition(self.scope, self.report)
         self.values = Values()
+        self.expansion = Expansion(self.values, self.report)
         self.laws = Laws(self.values, self.report, resolver)
         self.parameters: list[Parameter] = []
         self.places: list[Place] = []
@@ -81,7 +92,57 @@ class _Elaboration:
         self.transitions: list[Transition] = []
         self.measures: list[Measure] = []
         self.expectations: list[Expectation] = []
+        self.properties: list[Property] = []
+        self.sweeps: list[Sweep] = []
         self.sizes: dict[str, tuple[int, int]] = {}
+        self.said: set[str] = set()  # transitions that say how many servers they have
+        self.varying: set[str] = set()  # places whose initial tokens are computed
+
+    def run(self) -> None:
+        """Check every statement as it stands, components before what uses them; then write them out and compute them."""
+        for library in inner_homes(self.home):
+            self.library(library)
+        good = self.check(self.checker, self.home)
+        for p in self.file.statements:
+            if isinstance(p, ast.Param):
+                self.home.numbers[p.name.text] = None
+                if id(p) in good:
+                    with suppress(Missing, TooLarge):
+                        self.statement(self.expansion.param(p, self.home))
+        dimensions = {name: kind.dimension for name, kind in self.checker.types.items() if kind is not None}
+        self.home.numbers.update({n: (v, dimensions.get(n, NUMBER)) for n, v in self.values.numbers.items()})
+        statements = [s for s in self.file.statements if id(s) in good]
+        self.expansion.complete = not self.report.errors
+        try:
+            for statement, note in self.expansion.statements(statements, self.home):
+                self.report.instance = note
+                self.statement(statement)
+        except TooLarge:
+            self.expansion.complete = False
+        self.report.instance = ""
+
+    def check(self, checker: Composition, home: Home) -> set[int]:
+        """The ids of the statements of a file that are right as far as names and dimensions go."""
+        components = [c.statement for c in inner_first(home, self.report)]
+        others = [s for s in home.file.statements if not isinstance(s, ast.Param | ast.Component)]
+        params = [s for s in home.file.statements if isinstance(s, ast.Param)]
+        return {id(s) for s in [*params, *components, *others] if checker.statement(s)}
+
+    def library(self, home: Home) -> None:
+        """Check the parameters and components of an imported file; its parameters have their defaults."""
+        checker, values = Composition(home.scope, self.report), Values()
+        params = [s for s in home.file.statements if isinstance(s, ast.Param)]
+        for p in params:
+            home.numbers[p.name.text] = None
+            if checker.statement(p):
+                dimension = checker.dimension((kind_of(p.type) or Type()).dimension)
+                with suppress(Missing, TooLarge):
+                    flat = Expansion(values, self.report).param(p, home)
+                    d = parameters.declared(flat, values, self.report, dimension)
+                    value = parameters.valued(d, flat, None, self.report, home.scope.unitless).value
+                    values.numbers[d.name], home.numbers[d.name] = value, (value, dimension)
+        for component in inner_first(home, self.report):
+            checker.statement(component.statement)
 
     def statement(self, statement: ast.Statement) -> None:
         """Compute a statement that passed its checks."""
@@ -105,6 +166,10 @@ class _Elaboration:
                     self.measure(statement)
                 case ast.Expect():
                     self.expect(statement)
+                case ast.Property():
+                    self.property(statement)
+                case ast.Sweep():
+                    self.sweep(statement)
         except Missing:
             pass
 
@@ -153,6 +218,8 @@ class _Elaboration:
         name = quoted(place.name.text)
         initial = self.whole(place.initial, f"the initial marking of {name}", least=0) if place.initial is not None else 0
         capacity = self.whole(place.capacity, f"the capacity of {name}", least=1) if place.capacity is not None else None
+        if place.initial is not None and not isinstance(place.initial, ast.Number):
+            self.varying.add(place.name.text)
         self.places.append(Place(name=place.name.text, initial=initial, capacity=capacity, doc=doc, span=place.span))
 
     def measure(self, m: ast.Measure) -> None:
@@ -181,7 +248,35 @@ class _Elaboration:
         if e.tolerance is not None:
             tolerance = self.number(e.tolerance, "a tolerance")
             self.tolerance(e, tolerance, right)
-        self.expectations.append(Expectation(left=left, op=str(e.op), right=right, tolerance=tolerance, absolute=e.absolute, span=e.span))
+        self.expectations.append(
+            Expectation(
+                left=left, op=str(e.op), right=right, tolerance=tolerance, absolute=e.absolute, where=self.settings(e.where), span=e.span
+            )
+        )
+
+    def settings(self, where: tuple[ast.Setting, ...]) -> tuple[tuple[str, Exact], ...]:
+        """The values of ``where``, each fit for its parameter."""
+        study = self.study()
+        return tuple((s.name.text, study.value(s.name.text, s.value, self.values)) for s in where)
+
+    def sweep(self, s: ast.Sweep) -> None:
+        self.sweeps.append(
+            Sweep(names=tuple(a.name.text for a in s.axes), points=self.study().points(s, self.values), doc=s.doc, span=s.span)
+        )
+
+    def study(self) -> Study:
+        return Study([s for s in self.file.statements if isinstance(s, ast.Param)], {p.name: p for p in self.parameters}, self.report)
+
+    def property(self, p: ast.Property) -> None:
+        what = f"property {quoted(p.name.text)}"
+        parts = p.arguments
+        if p.claim.text == "invariant" and isinstance(parts[0], ast.Binary):
+            parts = (parts[0].left, parts[0].right)
+        conditions = tuple(self.expression(part, what) for part in parts)
+        text = " ".join(p.span.text.split()).partition(":")[2].strip()
+        self.properties.append(
+            Property(name=p.name.text, claim=p.claim.text, conditions=conditions, text=text, doc=p.doc, span=p.span)
+        )
 
     def tolerance(self, e: ast.Expect, tolerance: Exact, right: Node) -> None:
         assert e.tolerance is not None
@@ -280,6 +375,7 @@ class _Elaboration:
         clause = clauses.get("servers")
         if clause is None:
             return INFINITE if t.over else 1
+        self.said.add(t.name.text)
         return INFINITE if clause.value is None else self.whole(clause.value, f"the number of servers of {quoted(t.name.text)}", least=1)
 
     def transfer(self, t: ast.Transition, clauses: Clauses) -> Transfer:
@@ -297,23 +393,40 @@ class _Elaboration:
 
     def model(self, name: str) -> Model:
         """The model, or the ModelError that holds everything found."""
-        net = Net(name=name, places=tuple(self.places), links=tuple(self.links), transitions=tuple(self.transitions))
-        self.report.errors.extend(d for d in check_net(net) if d.code.startswith("E04"))
+        net = Net(
+            name=name,
+            places=tuple(self.places),
+            links=tuple(self.links),
+            transitions=tuple(self.transitions),
+            replicas=self.expansion.replicas() if self.expansion.complete else (),
+        )
+        self.report.errors.extend(once(d for d in check_net(net) if d.code.startswith("E04")))
         self.atoms(net)
         if self.report.errors:
-            raise ModelError(*sorted(self.report.errors, key=lambda d: d.span.start if d.span else -1))
+            raise ModelError(*sorted(self.report.errors, key=self.position))
         return Model(
             name=name,
             net=net,
             parameters=tuple(self.parameters),
             measures=tuple(self.measures),
             expectations=tuple(self.expectations),
+            properties=tuple(self.properties),
+            sweeps=tuple(self.sweeps),
             unitless=self.scope.unitless,
             doc=self.file.doc,
-            fits=tuple(self.laws.fits),
-            warnings=tuple(warnings(self.file, self.scope, net)) + tuple(self.laws.warnings),
+            fits=tuple(dict.fromkeys(self.laws.fits)),
+            warnings=(
+                *once(warnings(self.file, self.scope, net)),
+                *once(advise(net, Said(servers=self.said, varying=self.varying))),
+                *once(self.laws.warnings),
+            ),
             source=self.file.source,
         )
+
+    def position(self, d: Diagnostic) -> tuple[bool, int]:
+        """Where to list a diagnostic: those of this file in the order of its text, then those of imported ones."""
+        inside = d.span is None or d.span.source is self.file.source or d.span.source.name.startswith("<")
+        return not inside, d.span.start if d.span else -1
 
     def atoms(self, net: Net) -> None:
         """Check what a measure asks of the net."""
@@ -324,6 +437,8 @@ class _Elaboration:
                     self.utilisation(target, span, net)
                 case Sojourn(place=place, span=span):
                     self.sojourn(place, span, net)
+                case Horizon() | Passage() | Delay() | Quantile():
+                    check_question(atom, self.report)
 
     def utilisation(self, target: str, span: Span | None, net: Net) -> None:
         t = next((t for t in net.transitions if t.name == target), None)
@@ -335,7 +450,7 @@ class _Elaboration:
 
     def sojourn(self, place: str, span: Span | None, net: Net) -> None:
         into = any(a.kind is ArcKind.OUTPUT and a.place == place for t in net.transitions for a in t.arcs)
-        if not into and len(net.transitions) == len(self.scope.transitions):
+        if not into and self.expansion.complete and len(net.transitions) == len(self.expansion.transitions):
             self.report.error("E0412", f"no transition puts tokens into {quoted(place)}, so none stays there", span)
 
 
@@ -351,6 +466,22 @@ def _resets(clauses: Clauses) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n.text for n in clauses["resets"].names)) if "resets" in clauses else ()
 
 
+def once(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Diagnostics without those that replicas of one statement repeat."""
+    seen: set[tuple[str, Span | None, str]] = set()
+    kept = []
+    for d in found:
+        key = (d.code, d.span, "" if d.span and _replicated(d.message) else d.message)
+        if key not in seen:
+            kept.append(d)
+        seen.add(key)
+    return kept
+
+
+def _replicated(message: str) -> bool:
+    return "[" in message or "." in message
+
+
 def warnings(file: ast.File, scope: Scope, net: Net) -> Iterator[Diagnostic]:
     """What is declared and not used; a place that no arc touches."""
     touched = {a.place for t in net.transitions for a in t.arcs}
@@ -361,6 +492,22 @@ def warnings(file: ast.File, scope: Scope, net: Net) -> Iterator[Diagnostic]:
         for symbol in space.values():
             if symbol.kind is kind and (kind, symbol.name.text) not in scope.used:
                 yield _warning("W0202", f"{kind} {quoted(symbol.name.text)} is not used", symbol.name.span)
+    yield from _unused_parts(file, scope)
+
+
+def _unused_parts(file: ast.File, scope: Scope) -> Iterator[Diagnostic]:
+    """Parameters that a component does not use; components and imports that nothing uses, in a file that uses any."""
+    used = scope.used_components.union(*(c.scope.used_components for c in scope.components.values()))
+    for component in scope.components.values():
+        if used and component.name not in used:
+            yield _warning("W0202", f"component {quoted(component.name)} is not used", component.statement.name.span)
+        for formal in component.statement.formals:
+            if (kind_of_formal(formal), formal.name.text) not in component.scope.used:
+                message = f"parameter {quoted(formal.name.text)} of component {quoted(component.name)} is not used"
+                yield _warning("W0202", message, formal.name.span)
+    for s in file.statements:
+        if isinstance(s, ast.Import) and not any(u.partition(".")[0] == s.name.text for u in used if "." in u):
+            yield _warning("W0202", f"import {quoted(s.name.text)} is not used", s.name.span)
 
 
 def _warning(code: str, message: str, span: Span | None) -> Diagnostic:

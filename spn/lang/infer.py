@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,9 +14,9 @@ from spn.expr.evaluate import fold
 from spn.expr.nodes import BinaryOp, Number, UnaryOp
 from spn.lang import ast
 from spn.lang.lower import Values, lower
-from spn.lang.scope import Kind, Report, Scope
+from spn.lang.scope import Kind, Report, Scope, Symbol
 from spn.lang.units import MAX_POWER, UNITS, proposed
-from spn.lang.words import COMBINATORS, FUNCTIONS, MEASURES, quoted
+from spn.lang.words import COMBINATORS, FUNCTIONS, MEASURES, REDUCTIONS, quoted
 from spn.source import Span
 
 
@@ -59,6 +60,9 @@ class Inference:
     types: dict[str, Type | None] = field(default_factory=dict)
     works: dict[str, Dimension | None] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.scope.check_index = self.check_index
+
     # --- expressions
 
     def infer(self, node: ast.Expr, where: Context) -> Type | None:
@@ -84,8 +88,20 @@ class Inference:
                 return self._conditional(node, where)
             case ast.Call():
                 return self._call(node, where)
-        what = "a list" if isinstance(node, ast.ListOf) else "a text"
+            case ast.Reduction():
+                return self._reduction(node, where)
+            case ast.Value(dimension=dimension):
+                return Type(self.dimension(dimension))
+            case ast.Timed() | ast.Until() | ast.FromTo():
+                return self.question(node, where)
+        what = "a list" if isinstance(node, ast.ListOf) else "`*`" if isinstance(node, ast.Star) else "a text"
         self.report.error("E0204", f"{what} cannot stand here: {where.what} is one value", node.span)
+        return None
+
+    def question(self, node: ast.Timed | ast.Until | ast.FromTo, where: Context) -> Type | None:
+        """The type of a measure at a time, and of ``time until`` and ``time from``: :mod:`spn.lang.questions` knows them."""
+        help = "it stands in `measure` and `expect` only"
+        self.report.error("E0220", f"{short(node)} is a result; {where.what} cannot depend on it", node.span, help=help)
         return None
 
     def quantity(self, node: ast.Expr, due: Dimension, where: Context) -> bool:
@@ -139,6 +155,9 @@ class Inference:
         return Type(unit[0])
 
     def _name(self, name: ast.Name, where: Context) -> Type | None:
+        if name.path:
+            self._path(name, where)
+            return None
         if name.text in UNITS and not name.in_quotes:
             return self._unit(name, name.span)
         symbol = self.scope.value(name, self.report)
@@ -151,6 +170,57 @@ class Inference:
             self.report.error("E0204", f"{quoted(name.text)} is a measure, a result; {where.what} cannot depend on it", name.span)
             return None
         return self.types.get(name.text)
+
+    def _path(self, name: ast.Name, where: Context) -> None:
+        """The error for ``w[2].idle`` where a value is due."""
+        help = "instances have places, transitions and links"
+        for kind, how in ((Kind.PLACE, "#{0} is its marking"), (Kind.TRANSITION, "throughput({0}) is its rate")):
+            if self.scope.leads_to(kind, name):
+                help = how.format(name.text)
+        self.report.error("E0204", f"{name.text} is no value", name.span, help=help)
+
+    @contextmanager
+    def indexed(self, ranges: Sequence[ast.Range | ast.Expr]) -> Iterator[None]:
+        """Check ranges such as ``i in 1..n``; inside, their variables have values. Other indices are numbers."""
+        names = [r.variable.text for r in ranges if isinstance(r, ast.Range)]
+        before = {n: (self.scope.values.get(n), self.types.get(n)) for n in names}
+        for r in ranges:
+            if not isinstance(r, ast.Range):
+                self.check_index(r)
+                continue
+            name = r.variable.text
+            where = Context(f"the range of {quoted(name)}")
+            self.quantity(r.low, NUMBER, where)
+            self.quantity(r.high, NUMBER, where)
+            taken = self.scope.values.get(name)
+            if taken is not None and self.scope.home_of(name):
+                message = f"index {quoted(name)} has the name of a{'n' if taken.kind is Kind.INDEX else ''} {taken.kind}"
+                self.report.error("E0202", message, r.variable.span, help="choose another name")
+            elif name in UNITS:
+                message = f"an index cannot be called {quoted(name)}: in an expression that is always the unit"
+                self.report.error("E0203", message, r.variable.span, help="choose another name")
+            else:
+                self.scope.values[name], self.types[name] = Symbol(Kind.INDEX, r.variable, -1), Type()
+        yield
+        for name, (symbol, kind) in before.items():
+            self.scope.values.pop(name, None)
+            if symbol is not None:
+                self.scope.values[name], self.types[name] = symbol, kind
+
+    def check_index(self, node: ast.Expr) -> None:
+        self.quantity(node, NUMBER, Context("an index"))
+
+    def _reduction(self, node: ast.Reduction, where: Context) -> Type | None:
+        name = node.function.text
+        if name not in REDUCTIONS:
+            near = nearest(name, REDUCTIONS)
+            help = f"did you mean {near}?" if near else f"over an index go {', '.join(REDUCTIONS)}"
+            self.report.error("E0201", f"{quoted(name)}(…) does not go over an index", node.function.span, help=help)
+        with self.indexed(node.ranges):
+            if name in ("all", "any"):
+                return CONDITION if self.condition(node.body, where) else None
+            found = self.infer(node.body, where)
+        return as_number(found) if name in REDUCTIONS else None
 
     def _marking(self, node: ast.Marking, where: Context) -> Type | None:
         if where.markings:
@@ -260,8 +330,8 @@ class Inference:
         help = f"did you mean {near}?" if near else f"functions are {', '.join(FUNCTIONS)}; measures are {', '.join(MEASURES)}"
         if name in self.scope.places or self.scope.values.get(name):
             help = f"{quoted(name)} is no function; multiply with *"
-        if name == "sum":
-            help = "sums over an index are not supported yet: write the terms out"
+        if name in REDUCTIONS:
+            help = f"{name} goes over an index: {name}({EXAMPLES[name]} for i in 1..n)"
         self.report.error("E0201", f"there is no function {quoted(name)}", node.function.span, help=help)
 
     def _measure_call(self, node: ast.Call, where: Context) -> Type | None:
@@ -291,7 +361,7 @@ class Inference:
                 help = f"write {name}({target.place.span.text})"
             self.report.error("E0207", f"{name}(…) takes a name: {USAGE[name]}", argument.span, help=help)
             return None
-        if name == "utilisation" and target.text in self.scope.links:
+        if name == "utilisation" and self.scope.leads_to(Kind.LINK, target):
             self.scope.use(Kind.LINK, target, self.report)
             return Type()
         kind = Kind.PLACE if name == "sojourn" else Kind.TRANSITION
@@ -300,12 +370,14 @@ class Inference:
         return {"throughput": Type(self.dimension(RATE)), "utilisation": Type(), "sojourn": Type(self.dimension(TIME))}[name]
 
 
+EXAMPLES = {"sum": "#w[i].idle", "min": "#w[i].idle", "max": "#w[i].idle", "all": "#w[i].idle > 0", "any": "#w[i].idle > 0"}
 USAGE = {
     "P": "P(#queue > 0)",
     "E": "E(#queue)",
     "throughput": "throughput(transition)",
     "utilisation": "utilisation(transition) or utilisation(link)",
     "sojourn": "sojourn(place)",
+    "quantile": "quantile(0.99, time until #queue > 5) or quantile(0.9, #queue | transition)",
 }
 ALIASES = {
     "sec": "s",

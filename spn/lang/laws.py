@@ -97,7 +97,10 @@ _OTHER_NAMES = {f.law.__name__.casefold(): f.name for f in FAMILIES.values()} | 
 def _named_law(inference: Inference, name: ast.Name, due: Dimension | None, where: Context) -> Dimension | None:
     if inference.scope.value(name, inference.report) is None:
         return None
-    return _agreed(inference, inference.works.get(name.text), due, name, where)
+    work = _agreed(inference, inference.works.get(name.text), due, name, where)
+    if work is not None:
+        inference.works.setdefault(name.text, work)  # a law that a component is given is what its first use asks for
+    return work
 
 
 def _agreed(inference: Inference, work: Dimension | None, due: Dimension | None, node: ast.Expr, where: Context) -> Dimension | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from spn.expr.evaluate import Undefined, arithmetic, fold
-from spn.expr.nodes import Binary, Call, Conditional, Exact, Function, Node, Number, Tokens, Unary, children
+from spn.expr.nodes import ONE, Binary, BinaryOp, Call, Conditional, Exact, Function, Node, Number, Tokens, Unary, children
 from spn.lang import ast
 from spn.lang.scope import Report
 from spn.lang.units import UNITS
-from spn.measure import Average, Sojourn, Throughput, Utilisation
+from spn.measure import Average, Delay, Horizon, Passage, Quantile, Sojourn, Throughput, Utilisation, expressions_in
 from spn.source import Span
 
 LARGEST = 10**300
@@ -35,6 +35,8 @@ def lower(node: ast.Expr, values: Values) -> Node:
     match node:
         case ast.Number(value=value, span=span):
             return Number(value, span=span)
+        case ast.Value(value=value, span=span):
+            return Number(value, span=span)
         case ast.Truth(value=value, span=span):
             return Number(Fraction(value), span=span)
         case ast.Quantity(value=value, unit=unit, span=span):
@@ -51,6 +53,10 @@ def lower(node: ast.Expr, values: Values) -> Node:
             return Conditional(lower(test, values), lower(then, values), lower(otherwise, values), span=span)
         case ast.Call():
             return _call(node, values)
+        case ast.Timed(measure=measure, start=start, end=end, total=total, span=span):
+            asked = _call(measure, values)
+            assert isinstance(asked, Average | Throughput)
+            return Horizon(asked, None if start is None else _exactly(start, values), _exactly(end, values), total, span=span)
     raise Missing
 
 
@@ -67,6 +73,13 @@ def _named(name: ast.Name, values: Values) -> Node:
 def _call(node: ast.Call, values: Values) -> Node:
     first = node.arguments[0]
     match node.function.text:
+        case "P" | "E" if isinstance(first.value, ast.Until | ast.FromTo):
+            return _waiting(node, first.value, None, values)
+        case "quantile":
+            level, second = _exactly(first.value, values), node.arguments[1]
+            if isinstance(second.value, ast.Until | ast.FromTo):
+                return _waiting(node, second.value, level, values)
+            return Quantile(level, fold(lower(second.value, values)), second.given.text if second.given else None, span=node.span)
         case "P" | "E":
             given = first.given.text if first.given else None
             return Average(fold(lower(first.value, values)), given, span=node.span)
@@ -78,6 +91,25 @@ def _call(node: ast.Call, values: Values) -> Node:
             return Sojourn(_target(first), span=node.span)
         case name:
             return Call(Function(name), tuple(lower(a.value, values) for a in node.arguments), span=node.span)
+
+
+def _waiting(node: ast.Call, time: ast.Until | ast.FromTo, level: Exact | None, values: Values) -> Node:
+    """The mean, the probability or a quantile of a time until, or from one transition to another."""
+    if isinstance(time, ast.FromTo):
+        return Delay(time.first.text, time.second.text, level, span=node.span)
+    within = None if time.bound is None else _exactly(time.bound, values)
+    passage = Passage(fold(lower(time.condition, values)), within, level, span=node.span)
+    if time.op is BinaryOp.GT:
+        return Binary(BinaryOp.SUB, ONE, passage, span=node.span)
+    return passage
+
+
+def _exactly(node: ast.Expr, values: Values) -> Exact:
+    """The value of a constant inside a question."""
+    found = fold(lower(node, values))
+    if not isinstance(found, Number):
+        raise Undefined("not a constant")
+    return shortened(found.value)
 
 
 def _target(argument: ast.Argument) -> str:
@@ -102,7 +134,7 @@ def finite(tree: Node, span: Span, report: Report, what: str) -> bool:
     stack = [tree]
     while stack:
         node = stack.pop()
-        below = (node.value,) if isinstance(node, Average) else children(node)
+        below = expressions_in(node) or children(node)
         problem = _problem(node) if isinstance(node, Number) else _undefined(node) if children(node) else ""
         if problem:
             report.error("E0408", f"{what} {problem}", getattr(node, "span", None) or span)

@@ -12,11 +12,11 @@ from itertools import islice
 
 from spn.dist.families import FAMILIES
 from spn.errors import Diagnostic, nearest
-from spn.lang.scan import Tok, begins_statement, depth_after, next_statement, tokens
-from spn.lang.words import AFTER_ARCS, COMBINATORS, LATER, RESERVED, STATEMENTS, TIMED_ONLY, TRANSFER_ONLY
+from spn.lang.scan import Tok, begins_statement, depth_after, next_statement, open_braces, tokens
+from spn.lang.words import AFTER_ARCS, CLAIMS, COMBINATORS, CONTINUED, RESERVED, STATEMENTS, TIMED_ONLY, TRANSFER_ONLY
 from spn.source import Source, Span
 
-DECLARE_ONE = frozenset({"param", "dist", "link", "place", "timed", "immediate", "measure"})
+DECLARE_ONE = frozenset({"param", "dist", "link", "place", "timed", "immediate", "measure", "property"})
 LAWS = frozenset({*FAMILIES, *COMBINATORS})
 LAW_WORDS = frozenset({"delay", "rate", "mean", "after", "takes", "law", "time", "duration", "with", "every", "distribution"}) | LAWS
 
@@ -46,7 +46,8 @@ class Mistake:
     @property
     def over(self) -> bool:
         """Does the found token begin something else: the next statement, a clause, or the end of the file?"""
-        return self.found.kind == "end" or (self.found.kind == "word" and self.found.text in STATEMENTS | LATER | AFTER_ARCS)
+        words = STATEMENTS | CONTINUED | AFTER_ARCS
+        return self.found.kind == "end" or self.found.text == "}" or (self.found.kind == "word" and self.found.text in words)
 
     def at(self, token: Tok) -> Span:
         return Span(self.source, token.start, token.end)
@@ -64,7 +65,8 @@ def explain(source: Source, begin: int, at: int, expected: frozenset[str]) -> tu
     mistake = _mistake(source, begin, at, expected)
     problem = next(d for rule in RULES if (d := rule(mistake)) is not None)
     ahead = mistake.found
-    if begins_statement(ahead, 0) and ahead.text in STATEMENTS and ahead.start > begin:
+    depth = sum((t.text in ("(", "[")) - (t.text in (")", "]")) for t in mistake.before if t.kind == "mark")
+    if begins_statement(ahead, depth) and ahead.text in STATEMENTS and ahead.start > begin and problem.code != "E0106":
         return problem, ahead.start
     return problem, next_statement(source.text, ahead.start)
 
@@ -101,41 +103,160 @@ def _unclosed_bracket(m: Mistake) -> Diagnostic | None:
             stack.append(token)
         elif token.kind == "mark" and token.text in ")]}" and stack:
             stack.pop()
-    if stack and (m.found.kind == "end" or (m.over and (m.found.first or m.found.text in AFTER_ARCS)) or m.found.text == "{"):
+    if stack and (m.found.kind == "end" or (m.over and (m.found.first or m.found.text in AFTER_ARCS)) or m.found.text in ("{", "->", "~")):
         closing = {"(": ")", "[": "]", "{": "}"}[stack[-1].text]
         return m.error("E0105", f"this `{stack[-1].text}` is never closed", f"close it with `{closing}`", m.at(stack[-1]))
-    if not stack and m.found.kind == "mark" and m.found.text in ")]}":
+    braces = open_braces(m.source.text, m.found.start)
+    if m.found.kind == "end" and braces and "RBRACE" in m.expected:
+        return m.error("E0105", "this `{` is never closed", "close it with `}`", Span(m.source, braces[-1].start, braces[-1].start + 1))
+    if not stack and m.found.kind == "mark" and m.found.text in ")]}" and not (m.found.text == "}" and braces):
         return m.error("E0105", f"nothing is open that this `{m.found.text}` closes", "remove it")
     return None
 
 
-def _later(m: Mistake) -> Diagnostic | None:
-    """What later versions of the language will have."""
-    word = m.found.text
-    if m.found.kind == "word" and word in LATER and not _wants_name(m):
-        end = m.source.text.find("\n", m.found.start)
-        line = m.source.text[m.found.start : end if end >= 0 else None].split("{")[0].rstrip()
-        return m.error(
-            "E0104", f"`{word}` is not supported yet", _LATER_HELP.get(word, ""), Span(m.source, m.found.start, m.found.start + len(line))
-        )
-    if word == "[" and m.last.kind in ("word", "name") and m.last.text not in RESERVED:
-        return m.error("E0104", f"indices, {m.last.text}[…], are not supported yet", "write every element out under its own name")
-    if m.keyword in ("measure", "expect") and word in ("at", "over", "total", "until", "from", "where") and m.found.kind == "word":
-        what = {"where": "`where` in an expectation", "until": "`time until`", "from": "`time from … to`"}.get(word, f"`{word}` a time")
-        return m.error("E0104", f"{what} is not supported yet", "measures are long-run averages")
+def _asked(m: Mistake) -> Diagnostic | None:
+    """What goes wrong in questions: properties, sweeps, times, and `where`."""
+    rule = {"property": _of_property, "sweep": _of_sweep, "measure": _of_times, "expect": _of_times}.get(m.keyword)
+    return rule(m) if rule is not None else None
+
+
+def _of_property(m: Mistake) -> Diagnostic | None:
+    if len(m.before) == 2 and "COLON" in m.expected:
+        found = f", not `{m.found.text}`" if m.found.text else ""
+        help = f"property {m.last.text} : always #a <= 1, or live, bounded, deadlock_free …"
+        return m.error("E0111", f"after the name of a property stands `:`{found}", help)
+    if m.last.text == ":" and len(m.before) == 3:
+        help = "property NAME : always #a <= 1; claims are " + ", ".join(CLAIMS)
+        return m.error("E0122", "a property begins with what it claims", help, m.at(m.last) if m.over else None)
+    together = f"{m.last.text}_{m.found.text}"
+    if m.last.kind == "word" and together in CLAIMS:
+        return m.error("E0122", f"`{together}` is one word", f"write {together}", m.at(m.last))
     return None
 
 
-_LATER_HELP = {
-    "component": "write the places and transitions out",
-    "use": "write the places and transitions out",
-    "import": "copy what you need into this file",
-    "for": "write every element out under its own name",
-    "if": "choose inside an expression: if(c, a, b)",
-    "sweep": "give the range to the command: --over n=1..8",
-    "property": "write a condition as a measure: P(…)",
-    "join": "write the arcs in the transition",
-}
+def _of_sweep(m: Mistake) -> Diagnostic | None:
+    if m.found.text in ("=", ":", "from", "over") and "IN" in m.expected:
+        return m.error("E0122", f"the values of a sweep follow `in`, not `{m.found.text}`", f"write {m.last.text} in 1..8")
+    if (m.found.kind == "number" or m.found.text == "{") and m.last.text in (",", "in"):
+        return m.error("E0122", "the values of a list stand in brackets", "for instance sweep n in [1, 2, 4]")
+    if m.last.text in ("step", "by"):  # read as a unit
+        return m.error("E0122", "a range goes in steps of 1", "list other values: sweep n in [1, 3, 5]", m.at(m.last))
+    if m.last.text == "to":
+        return m.error("E0122", "the ends of a range are joined by `..`", "write 1..8", m.at(m.last))
+    return None
+
+
+def _of_times(m: Mistake) -> Diagnostic | None:
+    word = m.found.text
+    if m.found.kind == "word" and word in ("at", "over", "total"):
+        return m.error("E0122", f"`{word}` a time follows P(…), E(…) or throughput(…)", f"for instance P(#a > 1) {_TIMES[word]}")
+    if "_DOTS" in m.expected and any(t.text == "over" for t in m.before):
+        return m.error("E0122", "`over` takes the beginning and the end of a time", "write over 0 s..10 s")
+    if m.last.text == "total" and word != "over":
+        return m.error("E0122", "after `total` stands `over`", f"for instance throughput(t) {_TIMES['total']}")
+    if m.last.text in ("at", "over", "..") and "NUMBER" in m.expected and "IF" not in m.expected:
+        where = m.at(m.last) if m.over else None
+        return m.error("E0122", "a time is a number with a unit, a name, or in parentheses", "write at 10 s, or at (2 * t)", where)
+    return _of_waiting(m) or _of_where(m)
+
+
+_TIMES = {"at": "at 10 s", "over": "over 0 s..10 s", "total": "total over 0 s..10 s"}
+
+
+def _of_waiting(m: Mistake) -> Diagnostic | None:
+    """``time until`` and ``time from … to``, misspelt."""
+    if "TO" in m.expected:
+        return m.error("E0122", "`time from` a transition needs `to` another", "write E(time from t1 to t2)")
+    if m.last.text == "time" and m.found.kind == "word" and m.found.text not in ("until", "from"):
+        return m.error("E0122", f"`time {m.found.text}` is none to ask for", "write E(time until #a > 1), or E(time from t1 to t2)")
+    if m.last.text == "until" and (len(m.before) < 2 or m.before[-2].text != "time"):
+        return m.error("E0122", "`until` needs `time` before it", "write E(time until #a > 1)", m.at(m.last))
+    if m.last.text == "until" and m.found.text == ")":
+        return m.error("E0122", "the time until what?", "write E(time until #a > 1)", m.at(m.last))
+    return None
+
+
+def _of_where(m: Mistake) -> Diagnostic | None:
+    after = any(t.text == "where" for t in m.before)
+    if m.keyword != "expect" or not (after or m.found.text in ("if", "when", "with")):
+        return None
+    if m.found.text == "within":
+        return m.error("E0122", "`within` comes before `where`", "write expect x == 1 within 1 % where n = 3")
+    if not after:
+        return m.error("E0122", f"the values of parameters follow `where`, not `{m.found.text}`", "write where n = 3")
+    if "EQUAL" in m.expected or (m.found.text == "==" and m.before[-2].text in ("where", ",")):
+        return m.error("E0122", f"`where` gives a parameter its value by `=`, not by `{m.found.text}`", f"write where {m.last.text} = 3")
+    return None
+
+
+def _composed(m: Mistake) -> Diagnostic | None:
+    """What goes wrong in components, loops and branches."""
+    rule = {"component": _of_component, "use": _of_use, "for": _of_for, "if": _of_if, "else": _of_if, "import": _of_import}.get(m.keyword)
+    if m.found.text == "else" and m.keyword != "else":
+        return m.error("E0121", "`else` follows the closing brace of an `if`", "if n > 1 { … } else { … }")
+    if rule is not None and not any(t.text == "{" for t in m.before):
+        return rule(m)
+    return _of_index(m)
+
+
+def _of_component(m: Mistake) -> Diagnostic | None:
+    kinds = "kinds are place, link, transition, dist, and the types of a param"
+    if m.found.kind == "word" and m.found.text in ("place", "link", "dist") and m.last.text in ("(", ","):
+        name = m.after[0].text if m.after else "x"
+        return m.error("E0121", "the kind of a parameter follows its name", f"write {name} : {m.found.text}")
+    if m.found.text in (",", ")", "=") and m.last.text not in (",", "(") and "COLON" in m.expected:
+        return m.error("E0121", f"parameter {m.last.text} has no kind", f"write {m.last.text} : place; {kinds}", m.at(m.last))
+    return _braces(m, f"component {_name(m)}(…) {{ … }}")
+
+
+def _of_use(m: Mistake) -> Diagnostic | None:
+    if m.found.text == "(" and len(m.before) == 2:
+        return m.error("E0121", "an instance has a name of its own", f"write use {m.last.text} w(…)")
+    return _of_index(m)
+
+
+def _of_for(m: Mistake) -> Diagnostic | None:
+    if m.found.text == "(" and len(m.before) == 1:
+        return m.error("E0121", "`for` has no parentheses", "write for i in 1..n { … }")
+    if len(m.before) == 2:
+        return m.error("E0121", "after the index of a loop stands `in`", f"write for {m.last.text} in 1..n {{ … }}")
+    if "_DOTS" in m.expected:
+        return m.error("E0121", "the ends of a range are joined by `..`", "write 1..n; both ends are included")
+    return _braces(m, "for i in 1..n { … }")
+
+
+def _of_if(m: Mistake) -> Diagnostic | None:
+    return _braces(m, "else { … }" if m.keyword == "else" else "if n > 1 { … } else { … }")
+
+
+def _of_import(m: Mistake) -> Diagnostic | None:
+    if len(m.before) == 1:
+        return m.error("E0121", "the file of an import stands in double quotes", 'import "lib.spn" as L')
+    return m.error("E0121", "an import gets a name, after `as`", f"import {m.before[1].text} as L")
+
+
+def _of_index(m: Mistake) -> Diagnostic | None:
+    opened = next((i for i in range(len(m.before) - 1, 0, -1) if m.before[i].text in "[]"), 0)
+    name = m.before[opened - 1].text if opened and m.before[opened].text == "[" else ""
+    if m.found.text == ".." and name:
+        low = " ".join(t.text for t in m.before[opened + 1 :])
+        high = m.after[0].text if m.after and m.after[0].kind != "end" else "n"
+        return m.error("E0121", "an index has a name", f"write {name}[i in {low}..{high}]")
+    if m.found.text == "]" and m.last.text == "[":
+        return m.error("E0121", "an index is missing", f"write {name}[1], or {name}[*] for all of them")
+    if m.found.text == "*" and m.last.text == "." and len(m.before) > 1:
+        return m.error("E0121", "all instances are written with [*]", f"write {m.before[-2].text}[*].…")
+    return None
+
+
+def _braces(m: Mistake, example: str) -> Diagnostic | None:
+    if "LBRACE" not in m.expected or not (m.over or m.found.text == ":" or m.found.kind in ("word", "name")):
+        return None
+    return m.error("E0121", f"the statements of `{m.keyword}` stand in braces", f"write {example}")
+
+
+def _name(m: Mistake) -> str:
+    return m.before[1].text if len(m.before) > 1 else "NAME"
 
 
 def _wants_name(m: Mistake) -> bool:
@@ -438,7 +559,8 @@ RULES: tuple[Callable[[Mistake], Diagnostic | None], ...] = (
     _unclosed_bracket,
     _marks,
     _decimal,
-    _later,
+    _asked,
+    _composed,
     _statement,
     _timeless,
     _odd_name,
@@ -475,6 +597,14 @@ _CALLED = {
     "LPAR": "(",
     "RPAR": ")",
     "RSQB": "]",
+    "LSQB": "[",
+    "TIME_UNTIL": "`time until`",
+    "TIME_FROM": "`time from`",
+    "MEASURED": "P(…)",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "DOT": ".",
+    "STRING": "a text in double quotes",
     "STAR": "*",
     "VBAR": "|",
     "QMARK": "?",

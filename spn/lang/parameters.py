@@ -43,7 +43,7 @@ def declared(p: ast.Param, values: Values, report: Report, dimension: Dimension)
     default = None
     if p.default is not None:
         default = constant(p.default, values, report, _what(p))
-        _check(default, p, low, high, report, p.default.span)
+        suits(default, p, low, high, report, p.default.span)
     return Declared(
         name=p.name.text,
         kind=_kind(p),
@@ -62,7 +62,7 @@ def valued(d: Declared, p: ast.Param, given: Given | None, report: Report, unitl
     value, text = d.default, d.text
     if given is not None:
         value, text = _given(given, p, report, unitless), str(given)
-        _check(value, p, d.low, d.high, report, None, text)
+        suits(value, p, d.low, d.high, report, None, text)
     if value is None:
         name = quoted(d.name)
         report.error("E0411", f"parameter {name} has no default, so it must be given", p.name.span, help=f"give it a value: {name} = …")
@@ -119,6 +119,9 @@ def _from_text(text: str, p: ast.Param, report: Report, unitless: bool) -> Exact
     except ModelError as e:
         report.errors.extend(e.diagnostics)
         raise Missing from None
+    if any(isinstance(n, ast.Reduction) for n in ast.walk(node)):
+        report.error("E0204", f"{_what(p)} is given a sum over an index", node.span, help="give its value")
+        raise Missing
     checker = Checker(Scope(unitless=unitless), report)
     kind = kind_of(p.type) or Type()
     where = Context(_what(p))
@@ -128,10 +131,10 @@ def _from_text(text: str, p: ast.Param, report: Report, unitless: bool) -> Exact
     return constant(node, Values(), report, _what(p))
 
 
-def _check(value: Exact, p: ast.Param, low: Exact | None, high: Exact | None, report: Report, span: Span | None, text: str = "") -> None:
+def suits(value: Exact, p: ast.Param, low: Exact | None, high: Exact | None, report: Report, span: Span | None, text: str = "") -> None:
     """Does the value suit the kind and lie in the range?"""
     shown = text or (span.text if span is not None else "")
-    problem = _unfit(value, _kind(p))
+    problem = unfit(value, _kind(p))
     if not problem and low is not None and high is not None and not low <= value <= high:
         assert p.low is not None and p.high is not None
         problem = f"outside its range {p.low.span.text}..{p.high.span.text}"
@@ -140,7 +143,8 @@ def _check(value: Exact, p: ast.Param, low: Exact | None, high: Exact | None, re
         raise Missing
 
 
-def _unfit(value: Exact, kind: str) -> str:
+def unfit(value: Exact, kind: str) -> str:
+    """What is wrong with a value for a parameter of this kind; nothing where it suits."""
     if value - value != 0:
         return "not finite"
     match kind:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spn.lang.words import LATER, STATEMENTS
+from spn.lang.words import CONTINUED, STATEMENTS
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n]*|/\*[\s\S]*?\*/)
@@ -49,7 +49,9 @@ def tokens(text: str, start: int) -> Iterator[Tok]:
 
 def begins_statement(token: Tok, depth: int) -> bool:
     """Is this the keyword of a statement? Inside brackets only where it comes first on its line."""
-    return token.kind == "word" and token.text in STATEMENTS | LATER and (depth == 0 or token.first)
+    if token.text == "if":  # in an expression too
+        return token.first
+    return token.kind == "word" and token.text in STATEMENTS | CONTINUED and (depth == 0 or token.first)
 
 
 def depth_after(token: Tok, depth: int) -> int:
@@ -60,12 +62,47 @@ def depth_after(token: Tok, depth: int) -> int:
 
 
 def next_statement(text: str, start: int) -> int | None:
-    """The offset of the next statement that begins after ``start``; braces on the way are skipped whole."""
-    depth, braces = 0, 0
+    """Where to go on after an error at ``start``: at the next statement, or at the brace that closes the last block around it.
+    Braces that open on the way are skipped whole."""
+    depth, inner, around, closing = 0, 0, len(open_braces(text, start)), None
     for token in tokens(text, start):
-        if token.kind == "mark" and token.text in "{}":
-            braces = max(0, braces + (1 if token.text == "{" else -1))
-        if not braces and token.start > start and begins_statement(token, depth):
+        if not inner and token.start > start and begins_statement(token, depth) and token.text not in CONTINUED:
             return token.start
+        if token.kind == "mark" and token.text == "{":
+            depth, inner = 0, inner + 1
+        elif token.kind == "mark" and token.text == "}" and inner:
+            depth, inner = 0, inner - 1
+        elif token.kind == "mark" and token.text == "}" and around:
+            depth, around = 0, around - 1
+            closing = token.start if closing is None else closing
         depth = depth_after(token, depth)
-    return None
+    return closing
+
+
+@dataclass(frozen=True, slots=True)
+class Brace:
+    """An open brace and where the statement begins that it belongs to (for ``else``: the `if`)."""
+
+    header: int
+    start: int
+
+
+def open_braces(text: str, end: int) -> list[Brace]:
+    """The braces that are open at an offset, the outermost first."""
+    found: list[Brace] = []
+    last, closed, otherwise, depth = 0, 0, None, 0
+    for token in tokens(text, 0):
+        if token.start >= end:
+            break
+        if token.kind == "word" and token.text in CONTINUED:
+            otherwise = closed
+        elif token.kind == "word" and (token.text in STATEMENTS) and (depth == 0 or token.first):
+            last = token.start
+            otherwise = None
+        elif token.kind == "mark" and token.text == "{":
+            found.append(Brace(last if otherwise is None else otherwise, token.start))
+            otherwise, depth = None, 0
+        elif token.kind == "mark" and token.text == "}":
+            closed, depth = (found.pop().header if found else 0), 0
+        depth = depth_after(token, depth)
+    return found

@@ -115,13 +115,39 @@ Transition = Immediate | Timed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One replica: its index, and the names of all that belongs to it."""
+
+    index: tuple[int, ...]
+    places: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    transitions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicas:
+    """What a model replicates over an index: instances ``w[i]``, or an array of places, links or transitions.
+
+    A *candidate* for symmetry, which nothing here promises: member k of one may have another rate, or a neighbour of its own, so who
+    uses it verifies that a permutation of the members (with those of other arrays of the same indices) maps the net to itself.
+    Members list their names in one order. ``shifted``: the text reaches other indices than its own (``i mod n + 1``), so that
+    rotations are the most to hope for.
+    """
+
+    name: str
+    members: tuple[Member, ...]
+    shifted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Net:
-    """A stochastic Petri net. The order of places fixes the order of a marking's components."""
+    """A stochastic Petri net. The order of places fixes the order of a marking's components. ``replicas`` takes no part in equality."""
 
     name: str = ""
     places: tuple[Place, ...] = ()
     links: tuple[Link, ...] = ()
     transitions: tuple[Transition, ...] = ()
+    replicas: tuple[Replicas, ...] = field(default=(), compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

@@ -124,6 +124,37 @@ def marking_text(marking: Mapping[str, int], limit: int = 5) -> str:
     return " + ".join(terms[:limit] + more) or "(empty)"
 
 
+def properties_grid(result: Result) -> Grid | None:
+    """One row a property: name, whether it holds, why; None where the model claims nothing."""
+    if not result.properties:
+        return None
+    rows = tuple((name, f.claim, holds_text(f.holds), f.reason) for name, f in result.properties.items())
+    return Grid((Column("property"), Column("claim"), Column("found"), Column("because")), rows)
+
+
+def holds_text(holds: bool | None) -> str:
+    """Whether a property holds, in a word."""
+    return "undecided" if holds is None else "holds" if holds else "FAILS"
+
+
+def counterexamples(result: Result) -> tuple[str, ...]:
+    """For each property that fails, the shortest way there."""
+    return tuple(
+        f"{name} fails in marking {marking_text(f.marking, 12)}, {_way(f.firings)}"
+        for name, f in result.properties.items()
+        if f.holds is False and f.marking is not None
+    )
+
+
+def _way(firings: Sequence[str], limit: int = 24) -> str:
+    if not firings:
+        return "the initial one"
+    shown = list(firings)
+    if len(shown) > limit:
+        shown = [*shown[: limit // 2], f"… ({len(shown) - limit} more) …", *shown[-limit // 2 :]]
+    return f"reached by {', '.join(shown)}"
+
+
 def headline(result: Result) -> str:
     """The model and how it was answered: ``async_ps, simulated: the law of train is not phase-type``."""
     name = result.provenance.model if result.provenance else ""
@@ -176,8 +207,10 @@ def warnings_of(result: Result) -> tuple[str, ...]:
 def result_text(result: Result) -> str:
     """The whole result as plain text."""
     classes = classes_grid(result)
-    blocks = [headline(result), plain(measures_grid(result)), *([plain(classes)] if classes else [])]
-    tail = [f"note: {line}" for line in warnings_of(result)] + [f"({figures(result)})"]
+    properties = properties_grid(result)
+    grids = [measures_grid(result) if result.measures or not properties else None, classes, properties]
+    blocks = [headline(result), *(plain(g) for g in grids if g is not None)]
+    tail = [f"note: {line}" for line in (*counterexamples(result), *warnings_of(result))] + [f"({figures(result)})"]
     return "\n\n".join([*blocks, "\n".join(tail)])
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from spn.errors import AnalysisError, refuse
-from spn.measure import Measure, Primitive, primitives
+from spn.measure import Measure, Passage, Primitive, primitives
 from spn.model import Model
 from spn.net import semantics
+from spn.net.stopped import stopped_when
 from spn.provenance import provenance
 from spn.result import RecurrentClass, Result, Value
 from spn.sim.classes import ClosedClass, closed_classes
@@ -21,6 +22,8 @@ from spn.sim.control import Control, Progress, all_cores
 from spn.sim.engine import Ending, Floats
 from spn.sim.estimate import Function, Interval, averages, interval, measure_function
 from spn.sim.longrun import Batches, Ended, Irregular, Replications, Sample, collect, over_horizon, until_settled
+from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, read_along, refusals
+from spn.sim.questions import until as until_met
 from spn.sim.streams import Choice, Crew, fresh_seed
 
 CORRELATED = 0.3  # lag-1 autocorrelation of the groups above which batches count as too short
@@ -70,6 +73,9 @@ def simulate(
     and keeps what was estimated: ``details["interrupted"]``. Raises SemanticsError for a marking in which the net means nothing and for a
     zero-time loop, AnalysisError for options out of range and where not even two replications were done.
     """
+    refused = list(refusals(model))
+    if refused:
+        raise AnalysisError(*refused)
     options = Options(
         seed=fresh_seed() if seed is None else seed,
         precision=precision,
@@ -79,8 +85,37 @@ def simulate(
         warmup=warmup,
     )
     _check(options)
-    control = Control(workers=workers or all_cores(), max_seconds=max_seconds, max_firings=max_firings, progress=progress)
-    return _Run(model, options, control, until, engine).result()
+    parts = by_sort(model) or {LONG_RUN: model}
+    results = []
+    for sort, part in parts.items():
+        control = Control(
+            workers=workers or all_cores(), max_seconds=max_seconds / len(parts), max_firings=max_firings / len(parts), progress=progress
+        )
+        results.append(_run_of(sort)(part, options, control, until, engine).result())
+    return results[0] if len(results) == 1 else _joined(model, results)
+
+
+def _run_of(sort: Sort) -> type[_Run]:
+    return {LONG_RUN: _Run, TIMES: _Times}.get(sort, _Passages) if isinstance(sort, str) else _Passages
+
+
+def _joined(model: Model, results: Sequence[Result]) -> Result:
+    """One result of the runs that answered different sorts of questions."""
+    values = {name: value for r in results for name, value in r.measures.items()}
+    counts = {k: sum(r.details[k] for r in results) for k in ("firings", "replications", "batches")}
+    first = results[0]
+    assert first.provenance is not None
+    return replace(
+        first,
+        reason="; ".join(dict.fromkeys(r.reason for r in results)),
+        measures={m.name: values[m.name] for m in model.measures},
+        converged=all(r.converged for r in results),
+        classes=next((r.classes for r in results if r.classes), ()),
+        details={**first.details, **counts, "interrupted": any(r.details["interrupted"] for r in results)},
+        notes=tuple(dict.fromkeys(n for r in results for n in r.notes)),
+        seconds=sum(r.seconds for r in results),
+        provenance=provenance(model, first.provenance.options, first.provenance.seed),
+    )
 
 
 def _check(o: Options) -> None:
@@ -118,11 +153,14 @@ class _Run:
         self.until = until
         self.wanted = questions(model.measures, model)
         self.functions = {m.name: measure_function(m.body, model.net, self.wanted) for m in model.measures}
-        self.crew = Crew(model.net, self.wanted, options.seed, control, engine)
+        self.crew = self._crew(engine)
         self.intervals: dict[str, Interval] = {}
         self.settled = False
         self.reason = ""
         self.closed: tuple[ClosedClass, ...] | None = None
+
+    def _crew(self, engine: Choice) -> Crew:
+        return Crew(self.model.net, self.wanted, self.options.seed, self.control, engine)
 
     def result(self) -> Result:
         started = time.monotonic()
@@ -282,6 +320,50 @@ class _Run:
             f"{self.control.exhausted() or 'stopped'} before there was anything to estimate from",
             help="allow more seconds or firings, or a shorter horizon",
         )
+
+
+class _Times(_Run):
+    """Values at times and over times."""
+
+    def _crew(self, engine: Choice) -> Crew:
+        return Crew(self.model.net, read_along(self.wanted, self.model.net), self.options.seed, self.control, engine)
+
+    def _sample(self) -> Sample | None:
+        self.reason = "values at times, by independent replications"
+        return self._collect(Replications(self.crew, at_times(self.crew, self.wanted, self.model.net), self.options.replications))
+
+    def _classes(self, sample: Sample) -> tuple[RecurrentClass, ...]:
+        return ()
+
+
+class _Passages(_Times):
+    """The time until a condition holds, one and the same for all measures."""
+
+    def _crew(self, engine: Choice) -> Crew:
+        self.condition = next(p.condition for p in self.wanted if isinstance(p, Passage))
+        self.stopped = stopped_when(self.model.net, self.condition)
+        return Crew(self.stopped, (), self.options.seed, self.control, engine)
+
+    def _sample(self) -> Sample | None:
+        self.reason = "first passages, by independent replications"
+        one = until_met(self.crew, self.wanted, self.condition, self.stopped)
+        return self._collect(Replications(self.crew, one, self.options.replications))
+
+    def _estimate(self, sample: Sample) -> None:
+        """Where a replication shows that the condition may never be met the mean is infinite, beyond estimation."""
+        infinite = {p for p, column in zip(self.wanted, sample.rows[:, 1:].T, strict=True) if not np.isfinite(column).all()}
+        finite = replace(sample, rows=np.where(np.isfinite(sample.rows), sample.rows, 0.0))
+        super()._estimate(finite)
+        for m in self.model.measures:
+            if infinite & set(primitives(m.body, self.model.net)):
+                endless = self.functions[m.name](averages(sample.rows))
+                self.intervals[m.name] = replace(self.intervals[m.name], value=endless, half_width=0.0, correlation=0.0)
+
+    def _notes(self, sample: Sample) -> Iterable[str]:
+        yield from super()._notes(sample)
+        missed = sum(not semantics.value(semantics.rules(self.stopped), self.condition, e.marking) for e in sample.ends)
+        if missed:
+            yield f"the condition could never be met in {missed} of {len(sample.ends)} replications, so the mean time is infinite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

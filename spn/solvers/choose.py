@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model
 from spn.result import Result
 from spn.solvers import ctmc, simulation
+from spn.solvers.properties import findings, only
 
 AUTO_STATES = 1_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
 EXACT_OPTIONS = frozenset(f.name for f in fields(ctmc.Options))
@@ -38,16 +39,26 @@ def may_solve(model: Model) -> list[Diagnostic]:
 
 
 def solve(model: Model, method: str = "auto", **options: Any) -> Result:
-    """Long-run values of the model's measures.
+    """The values of the model's measures, and whether its properties hold.
 
     ``method``: ``"ctmc"`` is exact and raises AnalysisError with all refusals where it does not apply; ``"simulate"`` takes every model;
     ``"auto"`` is exact where that is possible, else simulates, and says why in ``Result.reason``. Options of the exact method:
     ``tolerance``, ``max_states``, ``max_memory``; of the simulation: those of :func:`spn.sim.simulate`. ``auto`` takes both and gives
-    each method its own.
+    each method its own. Properties are decided on the state space where it can be built, else left undecided, with the reason.
+    AnalysisError names the measures that no method answers.
     """
     _known(method, options)
     exact = {k: v for k, v in options.items() if k in EXACT_OPTIONS}
     drawn = {k: v for k, v in options.items() if k in SIMULATION_OPTIONS}
+    if not model.properties:
+        return _answered(model, method, exact, drawn)
+    limits = ctmc.Options(**{"max_states": AUTO_STATES, **exact}).limits()
+    if not model.measures:
+        return only(model, limits)
+    return replace(_answered(model, method, exact, drawn), properties=findings(model, limits))
+
+
+def _answered(model: Model, method: str, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     if method == ctmc.NAME:
         return ctmc.compute(model, ctmc.Options(**exact), reason="asked for")
     if method == simulation.NAME:
@@ -58,16 +69,25 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
 def _auto(model: Model, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     refused = ctmc.may(model)
     if refused:
+        _neither(refused, model)
         return simulation.compute(model, reason=_because(refused), **drawn)
     try:
         result = ctmc.compute(model, ctmc.Options(**{"max_states": AUTO_STATES, **exact}))
     except AnalysisError as error:
-        if error.diagnostics[0].code not in NO_CHAIN:
+        if error.diagnostics[0].code not in NO_CHAIN or simulation.may(model):
             raise
         return simulation.compute(model, reason=_because(error.diagnostics), **drawn)
-    if result.converged:
+    if result.converged or simulation.may(model):
         return result
     return simulation.compute(model, reason=f"{ctmc.unsolved(result).diagnostics[0].message}: simulated", **drawn)
+
+
+def _neither(refused: list[Diagnostic], model: Model) -> None:
+    """Refuse what the simulator does not answer either: what neither method takes, or else why neither takes the whole."""
+    also = simulation.may(model)
+    if also:
+        both = [d for d in refused if any((d.code, d.span) == (a.code, a.span) for a in also)]
+        raise AnalysisError(*(both or [*also, *refused]))
 
 
 def _because(refused: list[Diagnostic] | tuple[Diagnostic, ...]) -> str:

@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 
 from spn.errors import AnalysisError, Diagnostic, refuse
-from spn.expr.nodes import Number
+from spn.expr.nodes import Node, Number
 from spn.markov import Class, LongRun, long_run
-from spn.measure import FiringRate, Primitive, primitives, value
+from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, Quantile, Special, primitives, value
 from spn.model import Model
 from spn.net.expand import Expansion, expand, skeleton
 from spn.net.model import Marking, Memory, Net, Timed, timed
+from spn.net.stopped import stopped_when
 from spn.provenance import provenance
 from spn.reach import Limits, StateSpace, explore
 from spn.reach.explore import state_rewards
 from spn.reach.graph import explore_graph
 from spn.reach.space import Floats
 from spn.result import RecurrentClass, Result, Value
+from spn.solvers import questions
 
 NAME = "ctmc"
 TOLERANCE = 1e-10
@@ -45,7 +47,7 @@ def may(model: Model) -> list[Diagnostic]:
     """All reasons why the net is no Markov chain, each with its place in the text; empty where the method applies.
 
     That the net is bounded shows only while its state space is built."""
-    return list(chain.from_iterable(_refusals(t) for t in timed(model.net)))
+    return [*chain.from_iterable(_refusals(t) for t in timed(model.net)), *questions.refusals(model)]
 
 
 def _refusals(t: Timed) -> Iterator[Diagnostic]:
@@ -103,24 +105,86 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
     refused = may(model)
     if refused:
         raise AnalysisError(*refused)
-    wanted = tuple(dict.fromkeys(chain.from_iterable(primitives(m.body, model.net) for m in model.measures)))
-    expansion, space, rewards = state_space(model.net, wanted, options.limits())
-    solved = long_run(space.rates, space.initial, options.tolerance)
-    measures = _measures(model, rewards, solved.pi)
+    found = _Answer(model, options)
     return Result(
         method=NAME,
         reason=reason or "all laws are exponential or phase-type",
-        measures={m.name: Value(value=measures[m.name], unit=m.unit, unit_factor=float(m.unit_factor)) for m in model.measures},
-        residual=solved.residual,
-        converged=solved.converged,
-        classes=_classes(model, space, rewards, solved),
-        details=_details(expansion, space, solved),
-        notes=tuple(_notes(model.net, expansion, space, solved)),
+        measures={m.name: Value(value=found.value(m), unit=m.unit, unit_factor=float(m.unit_factor)) for m in model.measures},
+        residual=found.residual(),
+        converged=found.converged(),
+        classes=found.classes(),
+        details=found.details(),
+        notes=tuple(found.notes()),
         seconds=time.perf_counter() - began,
         provenance=provenance(
             model, {"method": NAME, "tolerance": options.tolerance, "max_states": options.max_states, "max_memory": options.max_memory}
         ),
     )
+
+
+class _Answer:
+    """The values of all primitives: long-run averages and what is asked at times from one chain, first passages from chains that stop."""
+
+    def __init__(self, model: Model, options: Options) -> None:
+        self.model, self.options = model, options
+        wanted = tuple(dict.fromkeys(chain.from_iterable(primitives(m.body, model.net) for m in model.measures)))
+        special = questions.asked(model)
+        self.long_run = tuple(p for p in wanted if not isinstance(p, Special))
+        self.others = questions.Answers()
+        self.first: tuple[Expansion, StateSpace] | None = None
+        self.solved: LongRun | None = None
+        self.solvers: list[str] = []
+        self.rewards: Mapping[Primitive, Floats] = {}
+        self.known: dict[Primitive, float] = {}
+        if self.long_run or not questions.by_condition(special) or any(not isinstance(q, Passage) for q in special):
+            self._course(special)
+        for condition, asked in questions.by_condition(special).items():
+            self._passages(condition, asked)
+        self.known.update(self.others.values)
+
+    def _course(self, special: Sequence[Special]) -> None:
+        """Answer what is asked of the net as it is."""
+        net, options = self.model.net, self.options
+        lasting = [q for q in special if isinstance(q, Quantile)]
+        expansion, space, rewards = state_space(net, (*self.long_run, *questions.needed(special, net)), options.limits())
+        self.first, self.rewards = (expansion, space), rewards
+        timed = [q for q in special if isinstance(q, Horizon)]
+        questions.at_times(timed, net, space, rewards, self.others)
+        if self.long_run or lasting or not special:
+            self.solved = long_run(space.rates, space.initial, options.tolerance)
+            self.known = {p: average(rewards[p], self.solved.pi) for p in self.long_run}
+            questions.quantiles(lasting, rewards, self.solved.pi, self.others)
+            self.solvers.append(self.solved.method)
+        if timed:
+            self.solvers.append("uniformisation")
+
+    def _passages(self, condition: Node, asked: Sequence[Passage]) -> None:
+        net = stopped_when(self.model.net, condition)
+        expansion, space, _ = state_space(net, (), self.options.limits())
+        questions.passages(asked, net, space, self.others, self.options.tolerance)
+        self.first = self.first or (expansion, space)
+        self.solvers.append("first passage")
+
+    def value(self, m: Measure) -> float:
+        return value(m.body, self.model.net, self.known)
+
+    def residual(self) -> float:
+        return max(self.others.residual, self.solved.residual if self.solved is not None else 0.0)
+
+    def converged(self) -> bool:
+        return self.others.converged and (self.solved is None or self.solved.converged)
+
+    def classes(self) -> tuple[RecurrentClass, ...]:
+        if self.solved is None or self.first is None:
+            return ()
+        lasting = tuple(m for m in self.model.measures if not any(isinstance(p, Special) for p in primitives(m.body, self.model.net)))
+        return _classes(replace(self.model, measures=lasting), self.first[1], self.rewards, self.solved)
+
+    def details(self) -> dict[str, object]:
+        return {} if self.first is None else _details(*self.first, ", ".join(dict.fromkeys(self.solvers)))
+
+    def notes(self) -> list[str]:
+        return (_notes(self.model.net, *self.first, self.solved) if self.first is not None else []) + self.others.notes
 
 
 def state_space(net: Net, wanted: Sequence[Primitive], limits: Limits) -> tuple[Expansion, StateSpace, Mapping[Primitive, Floats]]:
@@ -176,18 +240,20 @@ def _shown(net: Net, marking: Marking) -> dict[str, int]:
     return {p.name: k for p, k in zip(net.places, marking, strict=False) if k}
 
 
-def _details(expansion: Expansion, space: StateSpace, solved: LongRun) -> dict[str, object]:
-    details: dict[str, object] = {"states": space.n, "arcs": space.arcs, "vanishing": space.vanishing, "solver": solved.method}
+def _details(expansion: Expansion, space: StateSpace, solver: str) -> dict[str, object]:
+    details: dict[str, object] = {"states": space.n, "arcs": space.arcs, "vanishing": space.vanishing, "solver": solver}
     if expansion.phases:
         details["phases"] = dict(expansion.phases)
     return details
 
 
-def _notes(net: Net, expansion: Expansion, space: StateSpace, solved: LongRun) -> list[str]:
+def _notes(net: Net, expansion: Expansion, space: StateSpace, solved: LongRun | None) -> list[str]:
     notes = []
     if expansion.phases:
         phases = ", ".join(f"{t} ({n})" for t, n in expansion.phases.items())
         notes.append(f"expanded exactly into phases: {phases}; states count markings with the phases of the clocks")
+    if solved is None:
+        return notes
     if len(solved.classes) > 1:
         notes.append(f"{len(solved.classes)} recurrent classes: values are mixed with the probabilities of ending in each")
     for kind, states in (("dead", space.dead), ("stuck", space.stuck)):

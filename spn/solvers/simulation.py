@@ -13,8 +13,10 @@ NAME = "simulate"
 
 
 def may(model: Model) -> list[Diagnostic]:
-    """Nothing is refused before the run."""
-    return []
+    """The questions that are not estimated, each with its place in the text."""
+    from spn.sim.questions import refusals
+
+    return list(refusals(model))
 
 
 def compute(model: Model, *, reason: str = "", **options: Any) -> Result:

@@ -27,8 +27,8 @@ param room : count  = 2 in 1..100
 place queue
 place free = room
 
-timed arrive : free -> queue ~ exp(rate = rho * 1/s)
-timed serve  : queue -> free ~ exp(mean = 1 s)
+timed arrive : free -> queue ~ exp(rate = rho * 1/s)  servers 1
+timed serve  : queue -> free ~ exp(mean = 1 s)  servers 1
 
 measure rate      = throughput(serve)
 measure delay in ms = sojourn(queue)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from spn import load
+from spn import loading as load
 from spn.dist.families import Deterministic, Erlang, Exponential, Lognormal, Mixture, Scaled, Shifted, Uniform
 from spn.errors import ModelError
 from spn.expr.dims import BANDWIDTH, NUMBER, RATE, TIME

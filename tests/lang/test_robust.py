@@ -31,12 +31,39 @@ measure q in % = P(#a >= 2 | s)  // and more
 expect r + sojourn(a) * 3/s^2 == 12.345/s within abs 1e-3/s
 expect q <= 100 %
 """
+COMPOSED = """
+param n : count = 3 in 1..9  param size : bytes = 1 MB  param on : bool = true
+place arrived, other[i in 1..n] = i capacity n + 1
+link nic[i in 1..n](capacity = i * 1 Gbit/s)  link up(capacity = 1 Gbit/s)
+dist step = erlang(2, mean = 3 ms)
+component cell(k : count, out : place) { place p = k, q[j in 1..k]  immediate all : q[*], k*p -> out weight k }
+component worker(arrived : place, up : link, step : dist, go : transition, slow : number = 1, k : count = 2) {
+  place idle = 1, done
+  dist mine = scale(step, slow)
+  use cell c[j in 1..k](j, done)
+  timed work : idle -> c[1].p, done ~ mine  when sum(#c[j].p for j in 1..k) < 9
+  if slow > 1 { timed send : done -> arrived ~ size over up } else { timed send : done -> arrived ~ size over up latency 1 ms }
+  for j in 1..k { timed move[j] : done -> c[j mod k + 1].q[1] ~ exp(mean = j * 1 s) }
+  join go : c[k].p -> idle when #idle == 0 resets work
+}
+use worker w[i in 1..n](arrived, up, step, go, slow = i)
+use worker x(other[1], nic[2], exp(mean = 1 s), go, k = n)
+timed go : n*arrived -> w[*].idle, x.c[*].p ~ det(1 s)  resets w[*].work, x.move[1]
+for i in 1..n { timed relay[i] : other[i] -> other[i mod n + 1] ~ size over nic[i] }
+if n > 1 and on { place spare } else if n == 1 { place only } else { immediate none : arrived -> }
+measure ahead = E(max(#other[i] for i in 1..n) - min(#w[i].idle for i in 1..n) | go)
+measure rate = sum(throughput(w[i].work) for i in 1..n) + throughput(x.c[2].all)
+measure busy = P(any(all(#w[i].c[j].p > 0 for j in 1..2) for i in 1..n)) + utilisation(nic[1])
+expect rate > 0 / 1 s
+"""
 MODELS = Path(__file__).resolve().parents[2] / "models"
-TEXTS = [SGD, EVERYTHING, *(p.read_text(encoding="utf-8") for p in sorted(MODELS.rglob("*.spn"))[:12])]
+TEXTS = [SGD, EVERYTHING, COMPOSED, COMPOSED, *(p.read_text(encoding="utf-8") for p in sorted(MODELS.rglob("*.spn"))[:12])]
 PIECES = [
     *"()[]{},:=~#?!|*/^%+-<>.`\"'\\\x00\n\t",
     "->", "..", "==", "/*", "*/", "//", "///", "1e999999", "10^10^10", "0", "-1", "1e-400", "s", "MiB", "%",
-    "param", "place", "timed", "immediate", "measure", "expect", "dist", "link", "units none", "component", "for", "if", "if(", "in",
+    "param", "place", "timed", "immediate", "measure", "expect", "dist", "link", "units none", "component", "for", "if", "if(",
+    "in", "else", "use", "join", "import", "as", "[*]", ".", "[i in 1..3]", "w[1].", "1..10^9", "{", "}",
+    "sum(", "for i in", 'import "x.spn" as L',
     "over", "servers inf", "weight 0", "resets", "P(", "E(", "exp(rate = ", "mix(", 'fit("x")', "a", "b", "c", "limit", "mu", "work",
     "é", "☃", "٣", "ﬁ", "\u202e", "𝔞",
 ]  # fmt: skip
@@ -122,6 +149,15 @@ DEEP = [
     ("laws within the limit of expressions", "dist x = " + "scale(" * 60 + "det(1 s)" + ", 2)" * 60, "E0409"),
     ("lists", "dist x = empirical(" + "[" * 5_000 + "1 s" + "]" * 5_000 + ")", "E0103"),
     ("unclosed parentheses", "param x : number = " + "(" * 50_000, "E0105"),
+    ("loops", "for i in 1..2 { " * 5_000 + "}" * 5_000, "E0103"),
+    ("branches", "if true { " * 5_000 + "}" * 5_000, "E0103"),
+    ("else after else", "if true { } " + "else if true { } " * 5_000, "E0103"),
+    ("unclosed braces", "component c { " * 5_000, "E0105"),
+    ("closing braces", "}" * 5_000, "E0105"),
+    ("steps of a path", "immediate t : " + "w[1]." * 20_000 + "p ->", "E0201"),
+    ("indices in indices", "immediate t : " + "w[" * 5_000 + "1" + "]" * 5_000 + " ->", "E0103"),
+    ("sums in sums", "param x : number = " + "sum(" * 5_000 + "1" + " for i in 1..2)" * 5_000, "E0103"),
+    ("recursion", "component a { use b x } component b { use a x[i in 1..10^9] } use a y", "E0230"),
     ("mixed operators", "param x : number = " + " ".join("1 + 2 * 3 ^ 2 -" for _ in range(3000)) + " 1", None),
 ]
 

@@ -1,0 +1,163 @@
+"""The course of a Markov chain over time, by uniformisation.
+
+With q at least the largest exit rate, P = I + Q / q is a stochastic matrix and p(t) = sum over k of Poisson(k; qt) p(0) P^k; the time
+spent in each state over (0, t) is the sum over k of P(N > k) p(0) P^k / q, where N is Poisson(qt). All terms are positive, so nothing is
+lost to cancellation. Sources: A. Jensen, Skand. Aktuarietidskr. 36 (1953) 87; W. K. Grassmann, Comput. Oper. Res. 4 (1977) 47. The
+Poisson weights run from the mode outwards (Fox and Glynn, Commun. ACM 31 (1988) 440), so that neither under- nor overflow occurs.
+
+Where qt is too large for that many products and the chain is small, the matrices of a step of length 1/q are squared instead: likewise
+without subtraction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spn.reach.space import Floats, Rates
+
+TAIL = 1e-16  # of the Poisson distribution that is left out, on each side
+SETTLED = 1e-13  # how far the rest of the products can move the distribution when they are given up
+DENSE = 200  # states up to which matrices are dense
+SQUARED = 1_000  # states up to which squaring is possible
+MOST_WORK = 2e11  # multiplications of the products: some minutes
+
+
+class TooStiff(Exception):
+    """The products needed are too many: ``steps`` of them."""
+
+    def __init__(self, steps: float) -> None:
+        super().__init__(f"{steps:.2g} steps")
+        self.steps = steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """At each of the times: ``at`` (times, n) the distribution; ``spent`` (times, n) the mean time spent in each state since the time
+    before (0 for the first). ``residual`` is the largest error of the sums of probabilities."""
+
+    at: Floats
+    spent: Floats
+    residual: float
+
+
+def course(rates: Rates, initial: Floats, times: Sequence[float]) -> Course:
+    """The chain at ascending ``times`` (not negative) from ``initial`` (n) on. Raises :class:`TooStiff`."""
+    walk = Walk(rates)
+    at, spent = np.zeros((len(times), rates.n)), np.zeros((len(times), rates.n))
+    p, before, worst = initial.astype(np.float64), 0.0, 0.0
+    for i, time in enumerate(times):
+        p, spent[i] = walk.go(p, time - before)
+        at[i] = p
+        worst = max(worst, abs(1.0 - math.fsum(p.tolist())), abs(time - before - math.fsum(spent[i].tolist())) / max(time, 1e-300))
+        before = time
+    return Course(at=at, spent=spent, residual=worst)
+
+
+class Walk:
+    """Steps of a uniformised chain."""
+
+    def __init__(self, rates: Rates) -> None:
+        self.rates = rates
+        self.q = float(rates.exits().max(initial=0.0)) * 1.01
+        self._product: Callable[[Floats], Floats] | None = None
+        self._matrix: Any = None
+
+    def go(self, p: Floats, time: float) -> tuple[Floats, Floats]:
+        """The distribution after ``time`` from ``p``, and the mean time spent in each state on the way."""
+        if time <= 0 or self.q == 0:
+            return p, p * max(time, 0.0)
+        mean = self.q * time
+        if mean * (len(self.rates.values) + self.rates.n) <= MOST_WORK and (mean <= 1e5 or self.rates.n > SQUARED):
+            return self._products(p, mean)
+        if self.rates.n <= SQUARED:
+            return self._squares(p, time)
+        raise TooStiff(mean)
+
+    def _products(self, p: Floats, mean: float) -> tuple[Floats, Floats]:
+        first, weights = poisson(mean)
+        beyond = np.concatenate([np.cumsum(weights[::-1])[::-1][1:], [0.0]])  # P(N > first + i)
+        after, spent = np.zeros_like(p), np.zeros_like(p)
+        x, last = p, first + len(weights) - 1
+        step = self._step()
+        for k in range(last + 1):
+            i = k - first
+            if i >= 0:
+                after += weights[i] * x
+            spent += (beyond[i] if i >= 0 else 1.0) * x
+            if k < last:
+                y = step(x)
+                if k % 16 == 0 and float(np.abs(y - x).sum()) * (last - k) <= SETTLED:
+                    return self._settled(y, after, spent, k, first, weights, beyond)
+                x = y
+        return after, spent / self.q
+
+    def _settled(
+        self, x: Floats, after: Floats, spent: Floats, k: int, first: int, weights: Floats, beyond: Floats
+    ) -> tuple[Floats, Floats]:
+        """The sums from step k + 1 on, where the distribution hardly changes any more."""
+        i = max(0, k + 1 - first)
+        early = max(0, first - (k + 1))
+        after += float(weights[i:].sum()) * x
+        spent += (early + float(beyond[i:].sum())) * x
+        return after, spent / self.q
+
+    def _step(self) -> Callable[[Floats], Floats]:
+        """x -> x P."""
+        if self._product is None:
+            if self.rates.n <= DENSE:
+                matrix = self._dense()
+                self._product = lambda x: np.asarray(x @ matrix)
+            else:
+                from scipy.sparse import csr_array
+
+                r, stay = self.rates, 1.0 - self.rates.exits() / self.q
+                moves = csr_array((r.values / self.q, r.columns, r.indptr), shape=(r.n, r.n)).T.tocsr()
+                self._product = lambda x: np.asarray(moves @ x + stay * x)
+        return self._product
+
+    def _dense(self) -> Floats:
+        if self._matrix is None:
+            r = self.rates
+            self._matrix = np.zeros((r.n, r.n))
+            self._matrix[r.sources(), r.columns] = r.values / self.q
+            np.fill_diagonal(self._matrix, 1.0 - r.exits() / self.q)
+        matrix: Floats = self._matrix
+        return matrix
+
+    def _squares(self, p: Floats, time: float) -> tuple[Floats, Floats]:
+        """By doubling: P(2h) = P(h)^2, and the time spent L(2h) = L(h) + P(h) L(h)."""
+        doublings = max(0, math.ceil(math.log2(self.q * time)))
+        h = time / 2.0**doublings
+        first, weights = poisson(self.q * h)
+        weights = np.concatenate([np.zeros(first), weights])
+        beyond = np.concatenate([np.cumsum(weights[::-1])[::-1][1:], [0.0]])
+        power = np.eye(self.rates.n)
+        move, spent = np.zeros_like(power), np.zeros_like(power)
+        for w, b in zip(weights.tolist(), beyond.tolist(), strict=True):
+            move += w * power
+            spent += b / self.q * power
+            power = power @ self._dense()
+        for _ in range(doublings):
+            spent = spent + move @ spent
+            move = move @ move
+            total = move.sum(axis=1)
+            move /= total[:, None]
+        return np.asarray(p @ move), np.asarray(p @ spent)
+
+
+def poisson(mean: float) -> tuple[int, Floats]:
+    """The first k and the probabilities of k, k + 1, … of a Poisson distribution, up to tails of about :data:`TAIL`."""
+    mode = int(mean)
+    width = int(10 * math.sqrt(mean) + 40)
+    low = max(0, mode - width)
+    below = np.cumprod(np.arange(mode, low, -1) / mean)  # of mode - 1, mode - 2, … relative to the mode
+    above = np.cumprod(mean / np.arange(mode + 1, mode + width + 1))
+    relative = np.concatenate([below[::-1], [1.0], above])
+    weights = relative / math.fsum(relative.tolist())
+    kept = np.flatnonzero(weights > TAIL / width)
+    return low + int(kept[0]), weights[kept[0] : kept[-1] + 1]

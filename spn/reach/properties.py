@@ -1,0 +1,374 @@
+"""Claims about all reachable markings, decided on the reachability graph, with a shortest firing sequence where one fails.
+
+Markings are those of the net as it fires, vanishing ones included. The graph lets every running clock expire next. That is what the net
+does where clocks may take any time; where several clocks of bounded time run at once (two constants, say) some of the markings may
+never be met: then a claim about every marking that holds in the graph holds, and all else is left undecided.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from spn.dist.exponential import Exponential
+from spn.dist.law import Law
+from spn.errors import AnalysisError, SpnError
+from spn.expr.evaluate import Undefined, fold
+from spn.expr.nodes import Binary, BinaryOp, Node, Number, Tokens, Unary, as_node
+from spn.model import Property
+from spn.net import semantics
+from spn.net.model import ArcKind, Marking, Memory, Net, Timed, Transition, initial_marking, timed
+from spn.net.semantics import Rules
+from spn.reach import batch as many
+from spn.reach.components import closed, strong_components
+from spn.reach.explore import expression_values
+from spn.reach.graph import explore_graph
+from spn.reach.growth import path_to
+from spn.reach.space import Bools, Graph, Ints, Limits
+from spn.reach.vanishing import ranges
+
+UNBOUNDED = ("E0600", "E0601")
+SEARCHED = 5_000  # markings looked at for a counterexample where the graph cannot be built
+ENDLESS = frozenset({"exp", "erlang", "gamma", "hyperexp", "hypoexp", "coxian", "ph", "weibull", "lognormal", "normal"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """``holds`` is None where it is not decided; ``firings`` lead from the initial marking to ``marking``, which shows why it fails."""
+
+    holds: bool | None
+    reason: str = ""
+    firings: tuple[str, ...] = ()
+    marking: Marking | None = None
+
+
+def decide(net: Net, properties: Sequence[Property], limits: Limits) -> tuple[Verdict, ...]:
+    """The verdict on every property, in order."""
+    found = [_by_structure(net, p) for p in properties]
+    if all(v is not None for v in found):
+        return tuple(v for v in found if v is not None)
+    try:
+        claims = _Claims(net, limits)
+    except SpnError as error:
+        return tuple(v or _without_graph(net, p, error) for v, p in zip(found, properties, strict=True))
+    return tuple(v or claims.verdict(p) for v, p in zip(found, properties, strict=True))
+
+
+def untimed(net: Net) -> Net:
+    """The same net with exponential clocks: every enabled transition whose clocks run may fire next."""
+
+    def exponential(t: Transition) -> Transition:
+        if not isinstance(t, Timed):
+            return t
+        return replace(t, law=Exponential(rate=1.0), scale=as_node(1), memory=Memory.RESTART, resets=())
+
+    return replace(net, transitions=tuple(exponential(t) for t in net.transitions))
+
+
+def takes_any_time(law: Law) -> bool:
+    """Whether the law may be as short and as long as you like."""
+    parts = law.components()
+    if parts is None:
+        return law.family in ENDLESS
+    return any(takes_any_time(part) and shift == 0 and p > 0 for p, _, shift, part in parts)
+
+
+# --- without the graph ------------------------------------------------------------------------------------------------------------
+
+
+def _without_graph(net: Net, p: Property, error: SpnError) -> Verdict:
+    first = error.diagnostics[0]
+    if p.claim == "bounded" and first.code in UNBOUNDED:
+        return Verdict(holds=False, reason="; ".join((first.message, *first.notes)))
+    if p.claim in ("always", "invariant"):
+        shown = _searched(net, _condition(p))
+        if shown is not None:
+            return shown
+    if not isinstance(error, AnalysisError):
+        raise error
+    return Verdict(holds=None, reason=first.message)
+
+
+def _searched(net: Net, condition: Node) -> Verdict | None:
+    """A marking that violates the condition among the first few, breadth first."""
+    if any(not takes_any_time(t.law) for t in timed(net)):
+        return None
+    r = semantics.rules(untimed(net))
+    first = initial_marking(net)
+    found: dict[Marking, tuple[Marking, int] | None] = {first: None}
+    waiting = deque([first])
+    while waiting and len(found) < SEARCHED:
+        m = waiting.popleft()
+        try:
+            if semantics.value(r, condition, m) == 0:
+                return Verdict(holds=False, reason="violated", firings=_way(net, found, m), marking=m)
+            steps = list(_steps(r, m))
+        except (SpnError, Undefined):
+            return None
+        for t, after in steps:
+            if after not in found:
+                found[after] = (m, t)
+                waiting.append(after)
+    return None
+
+
+def _steps(r: Rules, m: Marking) -> Iterator[tuple[int, Marking]]:
+    chosen = semantics.enabled_immediates(r, m)
+    able = [t for t, _ in chosen] or [t for t in r.timed if semantics.enabling_degree(r, t, m) > 0 and semantics.speed(r, t, m) > 0]
+    return ((t, semantics.fire(r, t, m)) for t in able)
+
+
+def _way(net: Net, found: dict[Marking, tuple[Marking, int] | None], m: Marking) -> tuple[str, ...]:
+    names: list[str] = []
+    while (step := found[m]) is not None:
+        m, t = step
+        names.append(net.transitions[t].name)
+    return tuple(reversed(names))
+
+
+def _condition(p: Property) -> Node:
+    return Binary(BinaryOp.EQ, *p.conditions) if p.claim == "invariant" else p.conditions[0]
+
+
+# --- by the structure -------------------------------------------------------------------------------------------------------------
+
+
+def _by_structure(net: Net, p: Property) -> Verdict | None:
+    """An invariant that no firing changes, whatever the marking; None where that is not shown."""
+    if p.claim != "invariant":
+        return None
+    left, right = p.conditions
+    gap = _added(linear(fold(left)), _scaled(linear(fold(right)), Fraction(-1)))
+    if gap is None:
+        return None
+    weights = {place: w for place, w in gap[0].items() if w}
+    if any(not _keeps(t, weights) for t in net.transitions):
+        return None
+    if sum((w * _initial(net, place) for place, w in weights.items()), gap[1]) == 0:
+        return Verdict(holds=True, reason="no firing changes it")
+    return Verdict(holds=False, reason="no firing changes it, and it is wrong from the start", marking=initial_marking(net))
+
+
+def _initial(net: Net, place: str) -> int:
+    return next(p.initial for p in net.places if p.name == place)
+
+
+def _keeps(t: Transition, weights: dict[str, Fraction]) -> bool:
+    """Whether a firing leaves the weighted sum as it is."""
+    change: dict[Node, Fraction] = {}  # of each multiplicity, in weights
+    constant = Fraction(0)
+    for arc in t.arcs:
+        w = weights.get(arc.place, Fraction(0))
+        if not w or arc.kind in (ArcKind.TEST, ArcKind.INHIBITOR):
+            continue
+        if arc.kind is ArcKind.FLUSH:
+            return False
+        signed = w if arc.kind is ArcKind.OUTPUT else -w
+        if isinstance(arc.multiplicity, Number):
+            constant += signed * Fraction(arc.multiplicity.value)
+        else:
+            change[arc.multiplicity] = change.get(arc.multiplicity, Fraction(0)) + signed
+    return constant == 0 and not any(change.values())
+
+
+Linear = tuple[dict[str, Fraction], Fraction]
+
+
+def linear(node: Node) -> Linear | None:
+    """Coefficients of the places and the constant of an expression that is linear in the marking, else None."""
+    match node:
+        case Number(value=v):
+            return ({}, Fraction(v)) if v - v == 0 else None
+        case Tokens(place=place):
+            return {place: Fraction(1)}, Fraction(0)
+        case Unary(op="-", operand=x):
+            return _scaled(linear(x), Fraction(-1))
+        case Binary(op=BinaryOp.ADD | BinaryOp.SUB as op, left=x, right=y):
+            return _added(linear(x), _scaled(linear(y), Fraction(1 if op is BinaryOp.ADD else -1)))
+        case Binary(op=BinaryOp.MUL, left=Number(value=v), right=x) | Binary(op=BinaryOp.MUL, left=x, right=Number(value=v)):
+            return _scaled(linear(x), Fraction(v))
+        case Binary(op=BinaryOp.DIV, left=x, right=Number(value=v)) if v:
+            return _scaled(linear(x), 1 / Fraction(v))
+    return None
+
+
+def _scaled(x: Linear | None, factor: Fraction) -> Linear | None:
+    return None if x is None else ({p: factor * c for p, c in x[0].items()}, factor * x[1])
+
+
+def _added(x: Linear | None, y: Linear | None) -> Linear | None:
+    if x is None or y is None:
+        return None
+    return {p: x[0].get(p, Fraction(0)) + y[0].get(p, Fraction(0)) for p in {**x[0], **y[0]}}, x[1] + y[1]
+
+
+# --- on the graph -----------------------------------------------------------------------------------------------------------------
+
+
+class _Claims:
+    """The reachability graph and what it says."""
+
+    def __init__(self, net: Net, limits: Limits) -> None:
+        self.net = net
+        self.rules = semantics.rules(untimed(net))
+        self.graph: Graph = explore_graph(self.rules.net, limits)
+        self.n = len(self.graph.markings)
+        self.indptr = np.searchsorted(self.graph.source, np.arange(self.n + 1)).astype(np.int64)
+        self._parts: tuple[int, Ints, list[bool]] | None = None
+        self.approximate = self._approximate()
+
+    def verdict(self, p: Property) -> Verdict:
+        match p.claim:
+            case "always" | "invariant":
+                found = self._always(_condition(p))
+            case "bounded":
+                found = self._bounded()
+            case "deadlock_free":
+                found = self._deadlock_free()
+            case "reversible":
+                found = self._reversible()
+            case "live":
+                found = self._live()
+            case "home":
+                found = self._home(p.conditions[0])
+            case _:
+                found = self._leads(*p.conditions)
+        return self._timed(p.claim, found)
+
+    def _timed(self, claim: str, found: Verdict) -> Verdict:
+        """What of a verdict holds for the net with its times."""
+        if not self.approximate or (found.holds and claim in ("always", "invariant", "bounded", "deadlock_free")):
+            return found
+        if claim in ("always", "invariant") and found.marking == initial_marking(self.net):
+            return found
+        said = "holds" if found.holds else "fails"
+        return Verdict(holds=None, reason=f"{said} if the times of {self.approximate} are left out of account")
+
+    def _approximate(self) -> str:
+        """The transitions because of whose times some markings of the graph may never be met; empty where there are none."""
+        bounded = [i for i, t in enumerate(self.net.transitions) if isinstance(t, Timed) and _is_bounded(t)]
+        if not bounded:
+            return ""
+        b = many.batch(self.rules)
+        tangible = self.graph.markings[~self.graph.vanishing]
+        running = np.sum([many.running(b, i, tangible) for i in bounded], axis=0)
+        if running.max(initial=0) <= 1:
+            return ""
+        names = [self.net.transitions[i].name for i in bounded]
+        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+    # --- paths
+
+    def _to(self, state: int) -> tuple[str, ...]:
+        path = path_to(state, self.graph.parent)
+        return tuple(self.net.transitions[int(self.graph.via[s])].name for s in path[1:])
+
+    def _fails(self, state: int, reason: str) -> Verdict:
+        marking: Marking = tuple(self.graph.markings[state].tolist())
+        return Verdict(holds=False, reason=reason, firings=self._to(state), marking=marking)
+
+    def _where(self, condition: Node) -> Bools:
+        return np.asarray(expression_values(self.rules, condition, self.graph.markings) != 0)
+
+    def _components(self) -> tuple[int, Ints, list[bool]]:
+        """Strongly connected components: how many, of each state, and which are never left."""
+        if self._parts is None:
+            count, label = strong_components(self.indptr, self.graph.target)
+            self._parts = count, label, closed(count, label, self.graph.source, self.graph.target)
+        return self._parts
+
+    def _first_in(self, wrong: Bools) -> int | None:
+        """The first state that lies in one of the components marked."""
+        _, label, _ = self._components()
+        states = np.flatnonzero(wrong[label])
+        return int(states[0]) if len(states) else None
+
+    # --- claims
+
+    def _always(self, condition: Node) -> Verdict:
+        violated = np.flatnonzero(~self._where(condition))
+        if len(violated):
+            return self._fails(int(violated[0]), "violated")
+        return Verdict(holds=True, reason=f"in all {self.n:,} markings")
+
+    def _bounded(self) -> Verdict:
+        most = self.graph.markings.max(axis=0) if self.graph.markings.shape[1] else np.zeros(1, dtype=np.int64)
+        where = self.net.places[int(most.argmax())].name if self.net.places else ""
+        shown = f"; at most {int(most.max())} tokens in a place, {where}" if where else ""
+        return Verdict(holds=True, reason=f"{self.n:,} markings{shown}")
+
+    def _deadlock_free(self) -> Verdict:
+        ends = np.flatnonzero(np.diff(self.indptr) == 0).tolist()
+        markings = self.graph.markings
+        dead = next((s for s in ends if semantics.is_dead(self.rules, tuple(markings[s].tolist()))), None)
+        if dead is not None:
+            return self._fails(dead, "no transition is enabled")
+        stuck = f"; {len(ends)} of them stuck, where every speed is 0" if ends else ""
+        return Verdict(holds=True, reason=f"in all {self.n:,} markings a transition is enabled{stuck}")
+
+    def _reversible(self) -> Verdict:
+        count, _, never_left = self._components()
+        if count == 1:
+            return Verdict(holds=True, reason=f"from all {self.n:,} markings there is a way back")
+        lost = self._first_in(np.array(never_left))
+        assert lost is not None
+        return self._fails(lost, "from there is no way back to the initial marking")
+
+    def _live(self) -> Verdict:
+        count, label, never_left = self._components()
+        transitions = len(self.net.transitions)
+        fired = np.zeros((count, transitions), dtype=bool)
+        inside = label[self.graph.source] == label[self.graph.target]
+        fired[label[self.graph.source[inside]], self.graph.transition[inside]] = True
+        missing = np.array(never_left) & ~fired.all(axis=1)
+        state = self._first_in(missing)
+        if state is None:
+            return Verdict(holds=True, reason=f"all {transitions} transitions can always fire again")
+        names = [self.net.transitions[int(t)].name for t in np.flatnonzero(~fired[label[state]])]
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        return self._fails(state, f"from there on {shown} can never fire again")
+
+    def _home(self, condition: Node) -> Verdict:
+        count, label, never_left = self._components()
+        met = np.zeros(count, dtype=bool)
+        met[label[self._where(condition)]] = True
+        state = self._first_in(np.array(never_left) & ~met)
+        if state is None:
+            return Verdict(holds=True, reason=f"it can be reached from all {self.n:,} markings")
+        return self._fails(state, "from there it can never be reached")
+
+    def _leads(self, first: Node, then: Node) -> Verdict:
+        """Whenever ``first`` holds, ``then`` holds at once or later with probability 1."""
+        target = self._where(then)
+        everywhere = np.ones(self.n, dtype=bool)
+        hopeless = ~self._reaching(target, everywhere)
+        doubtful = self._reaching(hopeless, ~target) & ~target
+        states = np.flatnonzero(self._where(first) & doubtful)
+        if not len(states):
+            return Verdict(holds=True, reason="always, then or later, with probability 1")
+        return self._fails(int(states[0]), "the first holds there, and the second may never hold from then on")
+
+    def _reaching(self, goal: Bools, through: Bools) -> Bools:
+        """The states from which ``goal`` can be reached by states in ``through`` (the goal included)."""
+        order = np.argsort(self.graph.target, kind="stable")
+        sources = self.graph.source[order]
+        starts = np.searchsorted(self.graph.target[order], np.arange(self.n + 1))
+        reached = goal.copy()
+        front = np.flatnonzero(goal)
+        while len(front):
+            _, at = ranges(starts[front], starts[front + 1] - starts[front])
+            before = np.unique(sources[at])
+            front = before[~reached[before] & through[before]]
+            reached[front] = True
+        return reached
+
+
+def _is_bounded(t: Timed) -> bool:
+    """Whether the time that a clock takes is bounded below or above, or read from the marking."""
+    scaled = not isinstance(t.scale, Number) or not t.scale.value > 0
+    delayed = t.transfer is not None and t.transfer.latency > 0
+    return scaled or delayed or not takes_any_time(t.law)
