@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spn.sgd.compare import Comparison, compare
     from spn.sim import simulate
     from spn.solvers import solve
+    from spn.solvers.sweep import sweep
 
 __version__ = "0.1.0"
 
@@ -54,6 +55,7 @@ _WHERE = {
     "parse": "spn.loading",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
+    "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
 }
 
@@ -86,6 +88,7 @@ __all__ = [
     "parse",
     "simulate",
     "solve",
+    "sweep",
     "tokens",
 ]
 

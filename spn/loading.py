@@ -27,7 +27,7 @@ from spn.source import Source
 
 MAX_FILE = 32 * 2**20  # bytes
 
-__all__ = ["Declared", "Given", "Setting", "load", "load_parameters", "parse", "settable"]
+__all__ = ["Declared", "Given", "Setting", "elaborated", "formatted", "load", "load_parameters", "parse", "settable", "unrolled"]
 
 
 def load(path: str | os.PathLike[str], /, *, params: Mapping[str, Setting] | None = None, **more: Setting) -> Model:
@@ -64,6 +64,30 @@ def settable(path: str | os.PathLike[str], /) -> tuple[str, ...]:
 def load_parameters(path: str | os.PathLike[str], /) -> tuple[Declared, ...]:
     """The parameters that a file declares: name, kind, default and range. Only parameters are checked and computed."""
     return declarations(parse_text(_read(find(path))))
+
+
+def formatted(path: str | os.PathLike[str], /, *, freeze: bool = False) -> tuple[Source, str]:
+    """A model file as it is, and its canonical text; ``freeze``: with every ``fit(…)`` replaced by the law it gives."""
+    from spn.lang.format import formatted as canonical
+    from spn.lang.freeze import frozen
+
+    file = find(path)
+    source = _read(file)
+    return source, frozen(source, Files(file.parent)) if freeze else canonical(source)
+
+
+def unrolled(path: str | os.PathLike[str], /, *, params: Mapping[str, Setting] | None = None) -> tuple[Source, str]:
+    """A model file as it is, and the text of its flat model: components, loops and parameters written out."""
+    from spn.lang.unroll import unrolled as flat
+
+    file = find(path)
+    source, files = _read(file), Files(file.parent)
+    return source, flat(parse_text(source), name=file.stem, given=params or {}, resolver=files, reader=files)
+
+
+def elaborated(file: File, base: Path) -> Model:
+    """The model of a syntax tree with its default parameters; ``base`` is the folder of the files it reads."""
+    return _model(file, _title(file.source.name), base, {})
 
 
 def _model(file: File, name: str, base: Path, given: Mapping[str, Setting]) -> Model:

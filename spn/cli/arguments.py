@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=argparse.RawDescriptionHelpFormatter)
     top.add_argument("--version", action="version", version=f"spn {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for add in (_check, _solve, _simulate, _draw, _fit, _compare, _test):
+    for add in (_check, _solve, _simulate, _draw, _fit, _compare, _test, _format, _lsp):
         add(commands)
     return top
 
@@ -181,6 +181,22 @@ def _test(commands: Any) -> None:
     p.add_argument("--max-seconds", type=_typed(seconds), default=120.0, metavar="T", help="computing time for one file (default: 2 min)")
     p.add_argument("-v", "--verbose", action="store_true", help="list every expectation, also of many files")
     _json(p)
+
+
+def _format(commands: Any) -> None:
+    examples = "  spn format models\n  spn format --check net.spn      # 1 and a diff where it is not canonical\n  spn format - < net.spn"
+    p = _command(commands, "format", "Write model files in their canonical form.", examples)
+    p.add_argument("files", nargs="+", metavar="FILE", help="model files, or folders of them; - reads stdin and writes stdout")
+    p.add_argument("--check", action="store_true", help="write nothing; show what would change, and exit with 1 if anything would")
+    p.add_argument("--stdout", action="store_true", help="print the text instead of writing the file")
+    p.add_argument("--freeze", action="store_true", help="replace every fit(…) by the law it gives, with a comment on the fit")
+    p.add_argument("--unroll", action="store_true", help="print the flat net: components, loops and parameters written out")
+    _parameters(p)
+
+
+def _lsp(commands: Any) -> None:
+    p = _command(commands, "lsp", "Serve editors: the language server, over stdin and stdout.", "  spn lsp                          # see docs/editors.md")
+    p.add_argument("--stdio", action="store_true", help="over stdin and stdout (the only way there is; editors pass this)")
 
 
 def _model(p: argparse.ArgumentParser) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from spn.expr.dims import Dimension
 from spn.lang import ast
 from spn.lang.check import Checker, kind_of
-from spn.lang.infer import Context
+from spn.lang.infer import Context, spell
 from spn.lang.laws import check_law
 from spn.lang.scope import FORMALS, IN_BRANCH, IN_COMPONENT, IN_LOOP, Component, Home, Kind, Report
 from spn.lang.words import quoted
@@ -45,6 +46,8 @@ class Composition(Checker):
             case ast.Join():
                 if self.scope.within:
                     self._join(statement)
+            case ast.Dist(name=name) | ast.Measure(name=name) if (symbol := self.scope.values.get(name.text)) and symbol.branches:
+                self._in_branch(statement, name)
             case _:
                 return Checker.statement(self, statement)
         return len(self.report.errors) == before
@@ -53,6 +56,21 @@ class Composition(Checker):
         for inner in body:
             if isinstance(inner, allowed):  # others are reported where names are declared
                 self.statement(inner)
+
+    def _in_branch(self, statement: ast.Dist | ast.Measure, name: ast.Name) -> None:
+        """A law or measure that both branches of an ``if`` may declare: it has one dimension."""
+        one = self._dimension_of(statement, name)
+        self.works.pop(name.text, None)
+        self.types.pop(name.text, None)
+        Checker.statement(self, statement)
+        other = self._dimension_of(statement, name)
+        if one is not None and other is not None and one != other:
+            message = f"{quoted(name.text)} is {spell(other)} here and {spell(one)} in the other branch"
+            self.report.error("E0303", message, name.span, help="give them two names")
+
+    def _dimension_of(self, statement: ast.Dist | ast.Measure, name: ast.Name) -> Dimension | None:
+        found = self.types.get(name.text)
+        return self.works.get(name.text) if isinstance(statement, ast.Dist) else None if found is None else found.dimension
 
     # --- components
 

@@ -41,9 +41,7 @@ MAX_NODES = 10_000  # of a measure, with the measures it uses written out
 MAX_DEPTH = 150
 
 
-def elaborate(
-    file: ast.File, *, name: str, given: Mapping[str, Setting], resolver: Resolver, reader: Reader | None = None
-) -> Model:
+def elaborate(file: ast.File, *, name: str, given: Mapping[str, Setting], resolver: Resolver, reader: Reader | None = None) -> Model:
     """The model that a file means with these values of parameters and laws; one ModelError holds all that is wrong.
     ``reader`` reads the files of imports."""
     work = _Elaboration(apply(file, given), resolver, reader)
@@ -51,10 +49,19 @@ def elaborate(
     return work.model(name)
 
 
+def flat(
+    file: ast.File, *, name: str, given: Mapping[str, Setting], resolver: Resolver, reader: Reader | None = None
+) -> tuple[list[ast.Statement], Model]:
+    """The statements of a file written out, with flat names and the values of parameters in them, and the model they make."""
+    work = _Keeping(apply(file, given), resolver, reader)
+    work.run()
+    return work.kept, work.model(name)
+
+
 def declarations(file: ast.File) -> tuple[Declared, ...]:
     """The parameters that a file declares, with defaults and ranges; nothing else of the file is looked at."""
     report = Report()
-    scope = declare(file, Report())
+    scope = declare(file, report)
     assert scope.file is not None
     checker, values, found = Checker(scope, report), Values(), []
     expansion = Expansion(values, report)
@@ -274,9 +281,7 @@ class _Elaboration:
             parts = (parts[0].left, parts[0].right)
         conditions = tuple(self.expression(part, what) for part in parts)
         text = " ".join(p.span.text.split()).partition(":")[2].strip()
-        self.properties.append(
-            Property(name=p.name.text, claim=p.claim.text, conditions=conditions, text=text, doc=p.doc, span=p.span)
-        )
+        self.properties.append(Property(name=p.name.text, claim=p.claim.text, conditions=conditions, text=text, doc=p.doc, span=p.span))
 
     def tolerance(self, e: ast.Expect, tolerance: Exact, right: Node) -> None:
         assert e.tolerance is not None
@@ -452,6 +457,18 @@ class _Elaboration:
         into = any(a.kind is ArcKind.OUTPUT and a.place == place for t in net.transitions for a in t.arcs)
         if not into and self.expansion.complete and len(net.transitions) == len(self.expansion.transitions):
             self.report.error("E0412", f"no transition puts tokens into {quoted(place)}, so none stays there", span)
+
+
+class _Keeping(_Elaboration):
+    """An elaboration that keeps the statements it has computed."""
+
+    def __init__(self, settings: Settings, resolver: Resolver, reader: Reader | None) -> None:
+        super().__init__(settings, resolver, reader)
+        self.kept: list[ast.Statement] = []
+
+    def statement(self, statement: ast.Statement) -> None:
+        super().statement(statement)
+        self.kept.append(statement)
 
 
 Clauses = Mapping[str, ast.Clause]

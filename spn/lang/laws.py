@@ -379,14 +379,14 @@ class Laws:
             raise Missing from None
 
     def _fitted(self, node: ast.Call) -> Law:
-        file, options = _file_arguments(node)
+        file, options = file_arguments(node)
         found = self._read(node, lambda: self.resolver.fit(file, options))
         self.fits.append(found.description)
         self.warnings += [Diagnostic(code="W0402", message=w, span=node.span, severity=Severity.WARNING) for w in found.warnings]
         return found.law
 
     def _sampled(self, node: ast.Call) -> Law:
-        file, options = _file_arguments(node)
+        file, options = file_arguments(node)
         numbers = self._read(node, lambda: self.resolver.samples(file, options))
         return self._checked(node, lambda: FAMILIES["empirical"].build({"values": numbers}))
 
@@ -399,7 +399,7 @@ class Laws:
             raise Missing from None
 
 
-def _file_arguments(node: ast.Call) -> tuple[str, dict[str, str]]:
+def file_arguments(node: ast.Call) -> tuple[str, dict[str, str]]:
     first, *rest = node.arguments
     assert isinstance(first.value, ast.Text)
     options = {a.name.text: a.value.value if isinstance(a.value, ast.Text) else a.value.span.text for a in rest if a.name}

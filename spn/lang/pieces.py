@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 
 from spn.lang import ast
 
@@ -90,24 +91,35 @@ def pieces(text: str) -> list[Piece]:
     return found
 
 
-def statements(node: object) -> Iterator[ast.Statement]:
-    """All statements below a file or statement, those in blocks too; whatever the kinds of statement are, found by their type."""
+def nodes(node: object) -> Iterator[object]:
+    """A node of the syntax tree and all below it, statements, names and parts of them too, whatever kinds there are."""
     stack: list[object] = [node]
     while stack:
         top = stack.pop()
-        for f in fields(top):  # type: ignore[arg-type]  # only dataclasses are pushed
-            value = getattr(top, f.name)
-            for item in value if isinstance(value, tuple) else (value,):
-                if isinstance(item, ast.Statement):
-                    yield item
-                    stack.append(item)
-                elif _holds_statements(item):
-                    stack.append(item)
+        if isinstance(top, tuple):
+            stack.extend(top)
+        elif type(top).__module__ == ast.__name__ and is_dataclass(top):
+            yield top
+            stack.extend(getattr(top, name) for name in _parts(type(top)))
 
 
-def _holds_statements(item: object) -> bool:
-    """A dataclass of the tree that is no expression, name or span: an arm of a statement, say."""
-    return type(item).__module__ == ast.__name__ and not isinstance(item, ast.Expr) and hasattr(type(item), "__dataclass_fields__")
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold nodes."""
+    return tuple(f.name for f in fields(kind) if f.name not in ("span", "source", "doc", "text"))
+
+
+def statements(node: object) -> Iterator[ast.Statement]:
+    """All statements of a file, those in blocks too."""
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, tuple):
+            stack.extend(top)
+        elif isinstance(top, ast.Statement | ast.File):
+            if isinstance(top, ast.Statement):
+                yield top
+            stack.extend(v for name in _parts(type(top)) if isinstance(v := getattr(top, name), tuple))
 
 
 def structure(file: ast.File) -> Block:

@@ -222,9 +222,7 @@ def _check_indices(step: ast.Step, scope: Scope) -> None:
             scope.check_index(index)
 
 
-def _has_rank(
-    symbol: Symbol, given: int, text: str, span: Span, report: Report, stars: bool = False, step: ast.Step | None = None
-) -> bool:
+def _has_rank(symbol: Symbol, given: int, text: str, span: Span, report: Report, stars: bool = False, step: ast.Step | None = None) -> bool:
     """Does a name stand with as many indices as it was declared with, ``*`` only where it may?"""
     if given != symbol.rank:
         if not given:

@@ -15,7 +15,7 @@ from spn.expr.dims import BANDWIDTH, DATA, NUMBER, RATE, TIME, Dimension
 from spn.expr.nodes import COMPARISONS, BinaryOp, Exact, UnaryOp
 from spn.lang import ast
 from spn.lang.format import formatted
-from spn.lang.words import AFTER_ARCS, quoted
+from spn.lang.words import AFTER_ARCS, RESERVED
 from spn.net.model import ArcKind
 from spn.source import Source
 
@@ -69,11 +69,16 @@ def _list(nodes: Iterable[object]) -> str:
 def _name(n: ast.Name) -> str:
     if n.path:
         return ".".join(write(step) for step in n.path)
-    return f"`{n.text}`" if n.in_quotes else n.text if n.text == "%" else quoted(n.text)
+    return f"`{n.text}`" if n.in_quotes else n.text if n.text == "%" else _bare(n.text)
+
+
+def _bare(name: str) -> str:
+    """A name, in backquotes where it could not stand bare: ``w[2].idle`` as the name of one place, say."""
+    return name if name.isidentifier() and name not in RESERVED else f"`{name}`"
 
 
 def _step(s: ast.Step) -> str:
-    return quoted(s.text) + (f"[{_list(s.indices)}]" if s.indices else "")
+    return _bare(s.text) + (f"[{_list(s.indices)}]" if s.indices else "")
 
 
 def decimal(value: Exact) -> str:
@@ -88,11 +93,11 @@ def decimal(value: Exact) -> str:
     places = max(twos, fives)
     digits = str(exact.numerator * 10**places // exact.denominator).rjust(places + 1, "0")
     whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
-    if places > 6 and whole == "0":
+    if part.startswith("0000") and whole == "0":
         return _scientific(part.lstrip("0"), places)
     shorter = whole.rstrip("0")
     if not part and len(whole) - len(shorter) > 6:
-        return f"{shorter}e{len(whole) - len(shorter)}"
+        return f"{shorter[0]}{'.' if len(shorter) > 1 else ''}{shorter[1:]}e{len(whole) - 1}"
     return f"{whole}.{part}" if part else whole
 
 
@@ -195,9 +200,14 @@ def _block(body: Iterable[ast.Statement]) -> str:
 
 
 def _file(f: ast.File) -> str:
+    """The statements, with an empty line between those of different kinds."""
     first = f.statements[0].doc if f.statements else ""
     head = _doc(f.doc) or ("///\n" if first else "")  # the first documentation comment is that of the file
-    return head + ("\n" if head else "") + "".join(_statement(s) + "\n" for s in f.statements)
+    found, last = [head], None if not head else ast.File
+    for s in f.statements:
+        found.append(("\n" if last is not None and last is not type(s) else "") + _statement(s) + "\n")
+        last = type(s)
+    return "".join(found)
 
 
 def _index(index: ast.Index) -> str:
@@ -224,6 +234,7 @@ def _arc(a: ast.ArcItem) -> str:
 
 def _factor(node: ast.Expr) -> str:
     plain = isinstance(node, ast.Number | ast.Marking | ast.Call | ast.Reduction) or (isinstance(node, ast.Name) and not node.path)
+    plain |= isinstance(node, ast.Value) and _value(node.value, node.dimension)[0].replace(".", "").isdigit()
     return write(node) if plain else f"({write(node)})"
 
 

@@ -15,7 +15,7 @@ from spn.net.model import ArcKind, Immediate, Net, Timed, Transition, immediates
 from spn.source import Span
 
 NEEDS = (ArcKind.INPUT, ArcKind.TEST)
-LOOKS = 20_000  # transitions looked at in search of one that is enabled more than once
+LOOKS = 20_000  # of transitions, in the searches that could take long in a large net
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,8 @@ def _inputs(t: Transition) -> dict[str, int]:
 def _servers(net: Net, said: Said, known: Bounds) -> Iterator[Diagnostic]:
     """Transitions that are single-server without saying so, where more tokens can wait."""
     silent = [t for t in timed(net) if t.name not in said.servers and t.transfer is None and t.servers == 1]
-    degrees = {t.name: _degree(t, net, known) for t in silent if not places_of(t.speed) & _inputs(t).keys()}
+    crowded = _crowded(net)
+    degrees = {t.name: _degree(t, crowded, known) for t in silent if not places_of(t.speed) & _inputs(t).keys()}
     doubtful = {name for name, degree in degrees.items() if degree != 1}
     shown_once = once_at_most(net, doubtful) if doubtful else frozenset()
     for t in silent:
@@ -171,7 +172,7 @@ def once_at_most(net: Net, names: Set[str]) -> frozenset[str]:
     return frozenset(net.transitions[t].name for t in open_)
 
 
-def _degree(t: Timed, net: Net, known: Bounds) -> int | None:
+def _degree(t: Timed, crowded: Set[str], known: Bounds) -> int | None:
     """The most that a transition can be enabled at once; None where no bound is known and several tokens may be there."""
     limits = []
     for place, k in _inputs(t).items():
@@ -180,16 +181,13 @@ def _degree(t: Timed, net: Net, known: Bounds) -> int | None:
             limits.append(most // k)
     if limits:
         return max(1, min(limits))
-    if not _inputs(t) or (not known.complete and not all(_holds_several(net, place) for place in _inputs(t))):
-        return 1
-    return None
+    return 1 if not _inputs(t) or not (known.complete or _inputs(t).keys() <= crowded) else None
 
 
-def _holds_several(net: Net, place: str) -> bool:
-    """Whether several tokens in a place are in plain sight."""
-    outputs = [a for t in net.transitions for a in t.arcs if a.kind is ArcKind.OUTPUT and a.place == place]
-    initial = next(p.initial for p in net.places if p.name == place)
-    return initial > 1 or any(constant(a) != 1 for a in outputs)
+def _crowded(net: Net) -> Set[str]:
+    """The places with several tokens in plain sight."""
+    outputs = (a for t in net.transitions for a in t.arcs if a.kind is ArcKind.OUTPUT)
+    return {p.name for p in net.places if p.initial > 1} | {a.place for a in outputs if constant(a) != 1}
 
 
 def _sources(net: Net, said: Said) -> Iterator[Diagnostic]:
@@ -231,9 +229,13 @@ def _confusion(net: Net, known: Bounds) -> Iterator[Diagnostic]:
     reads = _by_place(all_, NEEDS)
     gives = _by_place(all_, (ArcKind.OUTPUT,))
     told: set[frozenset[str]] = set()
+    looks = 0
     for v in all_.values():
         for w in _rivals(v, all_, takes, reads):
             for u in _feeders(w, all_, gives):
+                looks += 1
+                if looks > LOOKS:
+                    return
                 pair = frozenset((u.name, v.name))
                 if u.name in (v.name, w.name) or u.priority != v.priority or w.priority < v.priority or pair in told:
                     continue

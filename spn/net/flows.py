@@ -16,7 +16,7 @@ from spn.expr.nodes import Binary, BinaryOp, Node, Number, Tokens
 from spn.net.model import Arc, ArcKind, Net, Transition
 
 MOST_ROWS = 4_000
-MOST_STEPS = 400_000  # additions of the elimination
+MOST_STEPS = 200_000  # additions of the elimination
 MOST_COMPARED = 400  # rows of one elimination of which the minimal ones are sought
 
 Weights = dict[str, int]

@@ -56,14 +56,27 @@ measure rate = sum(throughput(w[i].work) for i in 1..n) + throughput(x.c[2].all)
 measure busy = P(any(all(#w[i].c[j].p > 0 for j in 1..2) for i in 1..n)) + utilisation(nic[1])
 expect rate > 0 / 1 s
 """
+ASKED = """
+param n : count = 3 in 1..9  param half : count = n div 2  param t0 : time = 2 s
+place a = n, b  timed t : a -> b ~ exp(mean = t0) servers inf  immediate u : b -> a when #b > 1
+measure m1 = P(#a == n) at 10 s / E(#a) over t0..(2 * t0)
+measure m2 in ms = 3 * E(time until #a < half and #b > 0) + quantile(0.99, time until #b > 0)
+measure m3 = P(time until #a < 1 <= 5 s) + throughput(t) total over 0 s..10 s + quantile(0.9, #a | t)
+measure m4 = E(time from t to u)
+property safe : always #a + #b <= n  property l : live  property h : home(#a == 2)  property q : leads(#a == 1, not (#b > 1))
+property token : invariant #a + 2 * #b - #b == n  property f : deadlock_free
+sweep n in 1..3, half in [1, n], t0 in [1 s, 1 ms]
+expect m1 == 12.345 within abs 1e-6 where n = 8, t0 = 1 min
+"""
 MODELS = Path(__file__).resolve().parents[2] / "models"
-TEXTS = [SGD, EVERYTHING, COMPOSED, COMPOSED, *(p.read_text(encoding="utf-8") for p in sorted(MODELS.rglob("*.spn"))[:12])]
+TEXTS = [SGD, EVERYTHING, ASKED, COMPOSED, COMPOSED, *(p.read_text(encoding="utf-8") for p in sorted(MODELS.rglob("*.spn"))[:12])]
 PIECES = [
     *"()[]{},:=~#?!|*/^%+-<>.`\"'\\\x00\n\t",
     "->", "..", "==", "/*", "*/", "//", "///", "1e999999", "10^10^10", "0", "-1", "1e-400", "s", "MiB", "%",
     "param", "place", "timed", "immediate", "measure", "expect", "dist", "link", "units none", "component", "for", "if", "if(",
     "in", "else", "use", "join", "import", "as", "[*]", ".", "[i in 1..3]", "w[1].", "1..10^9", "{", "}",
     "sum(", "for i in", 'import "x.spn" as L',
+    "at 1 s", "total over", "time until", "time from", "where", "property p :", "always", "sweep n in", "quantile(", "live", "leads(",
     "over", "servers inf", "weight 0", "resets", "P(", "E(", "exp(rate = ", "mix(", 'fit("x")', "a", "b", "c", "limit", "mu", "work",
     "é", "☃", "٣", "ﬁ", "\u202e", "𝔞",
 ]  # fmt: skip

@@ -105,7 +105,10 @@ def test_weights_follow_multiplicities() -> None:
 
 def test_a_net_with_very_many_flows_is_given_up_in_time() -> None:
     layers = [f"place {', '.join(f'p{k}_{i} = 1' for i in range(6))}" for k in range(8)]
-    steps = [f"timed t{k} : {', '.join(f'p{k}_{i}' for i in range(6))} -> {', '.join(f'p{k + 1}_{i}' for i in range(6))} ~ det(1 s)" for k in range(7)]
+    steps = [
+        f"timed t{k} : {', '.join(f'p{k}_{i}' for i in range(6))} -> {', '.join(f'p{k + 1}_{i}' for i in range(6))} ~ det(1 s)"
+        for k in range(7)
+    ]
     found = bounds(parse("\n".join([*layers, *steps])).net)
     assert not found.complete
 
@@ -119,7 +122,9 @@ def nets(draw: st.DrawFn) -> str:
     for i in range(draw(st.integers(1, 4))):
         guard = draw(st.sampled_from(["", "", " when #p0 < 2", " when #p1 <= 1 and #p0 == 0"]))
         out = draw(st.lists(arc, max_size=2))
-        lines.append(f"timed t{i} : {', '.join(draw(st.lists(arc, min_size=1, max_size=2)))}{draw(odd)} -> {', '.join(out)} ~ exp(mean = 1 s){guard}")
+        lines.append(
+            f"timed t{i} : {', '.join(draw(st.lists(arc, min_size=1, max_size=2)))}{draw(odd)} -> {', '.join(out)} ~ exp(mean = 1 s){guard}"
+        )
     return "\n".join(lines)
 
 
