@@ -36,9 +36,10 @@ def loaded(arguments: argparse.Namespace) -> Model:
     return model
 
 
-def with_questions(model: Model) -> Model:
-    """The model, and where it asks nothing the usual questions: the mean tokens of places and the throughput of transitions."""
-    if model.measures or model.properties:
+def with_questions(model: Model, *, claims: bool = False) -> Model:
+    """The model, and where it asks nothing the usual questions: the mean tokens of places and the throughput of transitions. With
+    ``claims`` its properties count as questions."""
+    if model.measures or (claims and model.properties):
         return model
     note(f"{model.name} has no measures: here are the mean tokens of its places and the throughput of its transitions")
     rate = NUMBER if model.unitless else RATE

@@ -195,7 +195,7 @@ def _format(commands: Any) -> None:
 
 
 def _lsp(commands: Any) -> None:
-    p = _command(commands, "lsp", "Serve editors: the language server, over stdin and stdout.", "  spn lsp                          # see docs/editors.md")
+    p = _command(commands, "lsp", "Serve editors: the language server, over stdin and stdout.", "  spn lsp    # see docs/editors.md")
     p.add_argument("--stdio", action="store_true", help="over stdin and stdout (the only way there is; editors pass this)")
 
 

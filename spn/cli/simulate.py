@@ -6,7 +6,7 @@ import argparse
 
 from spn.cli.answers import answer, loaded, with_questions
 from spn.cli.sampling import options
-from spn.cli.terminal import Progress
+from spn.cli.terminal import Progress, note
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -14,6 +14,8 @@ def run(arguments: argparse.Namespace) -> int:
     from spn.sim import simulate
 
     model = with_questions(loaded(arguments))
+    if model.properties:
+        note(f"properties are decided by `spn solve {arguments.file}`, not by simulation")
     with Progress() as progress:
         result = simulate(model, **options(arguments, progress))
     return answer(result, model, arguments)

@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spn.solvers import solve
     from spn.solvers.sweep import open_sweeps
 
-    model = with_questions(loaded(arguments))
+    model = with_questions(loaded(arguments), claims=True)
     with Progress() as progress:
         if any(True for _ in open_sweeps(model)):
             return sweep.run(model, arguments, progress, options(arguments, progress, simulating=False))

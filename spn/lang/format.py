@@ -1,14 +1,16 @@
 """Canonical text of a model: the same tokens and comments in the same order, with white space that shows their structure.
 
-What follows from the text alone: statements begin a line, blocks are indented by two columns, statements of one kind that follow each other are
-lined up in columns, at most one empty line is kept, lines are broken at WIDTH where they can be, and line breaks are ``\\n``. A block of one
-statement that was written on one line stays there. Comments stand where they stood: on lines of their own, or after what they follow.
+What follows from the text alone: statements begin a line, blocks are indented by two columns, statements of one kind that follow each
+other are lined up in columns, at most one empty line is kept, lines are broken at WIDTH where they can be, and line breaks are ``\\n``. A
+block of one statement that was written on one line stays there. Comments stand where they stood: on lines of their own, or after what they
+follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from spn.lang.parse import parse
 from spn.lang.pieces import Block, Piece, Remark, Statement, pieces, structure
@@ -216,7 +218,7 @@ def _padded(run: list[Word], head: int) -> list[Word]:
 def _hanging(run: Sequence[Word], braces: bool) -> int:
     """How far continued lines are indented: to the first value, unless that is far to the right."""
     at = 0
-    for word, after in zip(run, run[1:], strict=False):
+    for word, after in pairwise(run):
         at += len(word.space if at else "") + len(word.text)
         if word.text in (":", "=") and not braces and word.space:
             start = at + len(after.space)
@@ -241,7 +243,7 @@ def _fill(run: Sequence[Word], lines: list[str], hanging: str, *, fresh: bool) -
         return
     best = min(ranks)
     cuts = [0, *(i for i, w in enumerate(run) if i and w.rank == best), len(run)]
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         chunk = run[start:end]
         if start and not _fits(lines[-1], chunk[0].space + _joined(chunk)):
             lines.append(hanging)

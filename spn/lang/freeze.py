@@ -21,7 +21,7 @@ def frozen(source: Source, resolver: Resolver) -> str:
     text = source.text
     for statement in sorted(statements(file), key=lambda s: s.span.start, reverse=True):
         calls = [n for part in _own_parts(statement) for n in nodes(part) if isinstance(n, ast.Call) and _is_fit(n)]
-        notes = []
+        notes: list[str] = []
         for call in sorted(calls, key=lambda c: c.span.start, reverse=True):
             found = resolver.fit(*file_arguments(call))
             notes.insert(0, f"{' '.join(call.span.text.split())}: {found.description}")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any
 
 from spn.lang import ast
 
@@ -100,13 +100,12 @@ def nodes(node: object) -> Iterator[object]:
             stack.extend(top)
         elif type(top).__module__ == ast.__name__ and is_dataclass(top):
             yield top
-            stack.extend(getattr(top, name) for name in _parts(type(top)))
+            stack.extend(getattr(top, name) for name in _parts(top))
 
 
-@cache
-def _parts(kind: type) -> tuple[str, ...]:
-    """The fields of a kind of node that may hold nodes."""
-    return tuple(f.name for f in fields(kind) if f.name not in ("span", "source", "doc", "text"))
+def _parts(node: Any) -> list[str]:
+    """The fields of a node that may hold nodes."""
+    return [name for name in node.__dataclass_fields__ if name not in ("span", "source", "doc", "text")]
 
 
 def statements(node: object) -> Iterator[ast.Statement]:
@@ -119,7 +118,7 @@ def statements(node: object) -> Iterator[ast.Statement]:
         elif isinstance(top, ast.Statement | ast.File):
             if isinstance(top, ast.Statement):
                 yield top
-            stack.extend(v for name in _parts(type(top)) if isinstance(v := getattr(top, name), tuple))
+            stack.extend(v for name in _parts(top) if isinstance(v := getattr(top, name), tuple))
 
 
 def structure(file: ast.File) -> Block:

@@ -181,7 +181,6 @@ class _Spacing:
 
     # --- breaks and columns
 
-
     def _breakable(self, at: int, keyword: bool) -> Word:
         token, last = self.tokens[at], self.tokens[at - 1]
         text, space = token.text, " "

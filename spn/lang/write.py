@@ -203,7 +203,8 @@ def _file(f: ast.File) -> str:
     """The statements, with an empty line between those of different kinds."""
     first = f.statements[0].doc if f.statements else ""
     head = _doc(f.doc) or ("///\n" if first else "")  # the first documentation comment is that of the file
-    found, last = [head], None if not head else ast.File
+    found = [head]
+    last: type | None = ast.File if head else None
     for s in f.statements:
         found.append(("\n" if last is not None and last is not type(s) else "") + _statement(s) + "\n")
         last = type(s)

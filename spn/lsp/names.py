@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from spn.lang import ast
+from spn.lang.compose import kind_of_formal
 from spn.lang.expand import TARGETS
 from spn.lang.scope import Kind
 from spn.lang.units import is_unit
@@ -34,7 +35,6 @@ class Space(StrEnum):
 
 _SPACES = {Kind.PLACE: Space.PLACE, Kind.TRANSITION: Space.TRANSITION, Kind.LINK: Space.LINK}
 _ANY = (Space.VALUE, Space.PLACE, Space.TRANSITION, Space.LINK)
-_NODES = {"place": Space.PLACE, "link": Space.LINK, "transition": Space.TRANSITION}  # kinds of component parameters
 _NAME = re.compile(r"`[^`\n]+`|[^\W\d]\w*")
 
 
@@ -95,6 +95,7 @@ class Names:
     region: Region
     occurrences: tuple[Occurrence, ...]
     inside: Mapping[str, Region]
+    libraries: Mapping[str, Names]
 
     def at(self, offset: int) -> Occurrence | None:
         """The name that a place in the text lies in, or touches."""
@@ -125,7 +126,7 @@ def names_of(file: ast.File, importer: Importer = lambda _: None) -> Names:
     reader.declare(file.statements, reader.region)
     reader.resolve(file.statements, reader.region)
     found = sorted(reader.found, key=lambda o: (o.span.start, -o.span.end))
-    return Names(file, reader.region, tuple(found), reader.inside)
+    return Names(file, reader.region, tuple(found), reader.inside, reader.libraries)
 
 
 @dataclass(slots=True)
@@ -252,8 +253,7 @@ class _Reader:
             symbol, inside = region.find(Space.COMPONENT, s.component.text), self.inside.get(s.component.text)
         else:
             library = self.libraries.get(s.library.text)
-            known = library is not None
-            symbol = library.region.find(Space.COMPONENT, s.component.text) if library is not None and known else None
+            symbol = library.region.find(Space.COMPONENT, s.component.text) if library is not None else None
             inside = library.inside.get(s.component.text) if library is not None else None
             of = region.find(Space.LIBRARY, s.library.text)
             if note and of is not None:
@@ -342,4 +342,4 @@ class _Reader:
 
 
 def _space_of(formal: ast.Formal) -> Space:
-    return _NODES.get(formal.type.text, Space.VALUE) if isinstance(formal.type, ast.Name) else Space.VALUE
+    return _SPACES.get(kind_of_formal(formal), Space.VALUE)

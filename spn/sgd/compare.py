@@ -207,7 +207,7 @@ def _run(
 
 def _row(job: _Job, measure: str, seed: int, options: Mapping[str, Any], stop: Event) -> Row:
     own_seed = int(np.random.SeedSequence([seed, job.index]).generate_state(1, np.uint64)[0] >> 1)
-    only = replace(job.model, measures=tuple(m for m in job.model.measures if m.name == measure))
+    only = replace(job.model, measures=tuple(m for m in job.model.measures if m.name == measure), properties=())
     exact = options["method"] == "ctmc"
     sampling: dict[str, Any] = {} if exact else {"seed": own_seed, "workers": 1, "progress": _stopper(stop)}
     kept = {k: v for k, v in options.items() if not exact or k == "method"}

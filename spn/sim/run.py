@@ -66,12 +66,14 @@ def simulate(
     replaces the precision), or at ``max_seconds`` of computing or ``max_firings``; then ``Result.converged`` is False. Without a horizon
     the values are long-run averages, by batches of independent long runs where there is one long run, by replications where runs can end
     in different ones or come to rest. With ``horizon`` (seconds) they are averages over (``warmup`` or 0) to the horizon, by
-    replications. ``replications`` fixes their number. ``warmup`` (seconds) replaces the automatic cut.
+    replications. ``replications`` fixes their number. ``warmup`` (seconds) replaces the automatic cut. Measures at times and of first
+    passage are estimated by replications of their own; seconds and firings are shared out evenly.
 
     Equal seeds give equal results, whatever the number of ``workers`` (threads; all cores if not given) and the ``engine`` ("python" or
     "compiled"; "auto" takes the first for small jobs). The seed used is in ``Result.provenance``. An interruption (Ctrl-C) ends the run
     and keeps what was estimated: ``details["interrupted"]``. Raises SemanticsError for a marking in which the net means nothing and for a
-    zero-time loop, AnalysisError for options out of range and where not even two replications were done.
+    zero-time loop, AnalysisError for questions that are not estimated, for options out of range and where not even two replications were
+    done.
     """
     refused = list(refusals(model))
     if refused:
@@ -92,11 +94,15 @@ def simulate(
             workers=workers or all_cores(), max_seconds=max_seconds / len(parts), max_firings=max_firings / len(parts), progress=progress
         )
         results.append(_run_of(sort)(part, options, control, until, engine).result())
+        if control.interrupted:
+            break
     return results[0] if len(results) == 1 else _joined(model, results)
 
 
 def _run_of(sort: Sort) -> type[_Run]:
-    return {LONG_RUN: _Run, TIMES: _Times}.get(sort, _Passages) if isinstance(sort, str) else _Passages
+    if isinstance(sort, str):
+        return _Times if sort == TIMES else _Run
+    return _Passages
 
 
 def _joined(model: Model, results: Sequence[Result]) -> Result:
@@ -108,7 +114,7 @@ def _joined(model: Model, results: Sequence[Result]) -> Result:
     return replace(
         first,
         reason="; ".join(dict.fromkeys(r.reason for r in results)),
-        measures={m.name: values[m.name] for m in model.measures},
+        measures={m.name: values[m.name] for m in model.measures if m.name in values},
         converged=all(r.converged for r in results),
         classes=next((r.classes for r in results if r.classes), ()),
         details={**first.details, **counts, "interrupted": any(r.details["interrupted"] for r in results)},

@@ -60,9 +60,7 @@ def _deeper(below: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     asked = waiting.map(lambda w: ast.Argument(w, SPAN))
     arguments = st.lists(st.one_of(below.map(lambda v: ast.Argument(v, SPAN)), named, weighed, given, asked), max_size=3).map(tuple)
     plain_calls = st.builds(lambda f, a: ast.Call(f, a, SPAN), names, arguments)
-    measured = st.builds(
-        lambda f, a: ast.Call(ast.Name(f, SPAN), a, SPAN), st.sampled_from(("P", "E", "throughput")), arguments
-    )
+    measured = st.builds(lambda f, a: ast.Call(ast.Name(f, SPAN), a, SPAN), st.sampled_from(("P", "E", "throughput")), arguments)
     ranges = st.lists(st.builds(lambda v, a, b: ast.Range(v, a, b, SPAN), names, below, below), min_size=1, max_size=2).map(tuple)
     return st.one_of(
         st.builds(lambda o, x: ast.Unary(o, x, SPAN), st.sampled_from(UnaryOp), below),
@@ -73,7 +71,11 @@ def _deeper(below: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         measured,
         st.builds(lambda f, b, r: ast.Reduction(f, b, r, SPAN), names, below, ranges),
         st.builds(
-            lambda m, a, b, total: ast.Timed(m, a, b, total and a is not None, SPAN), measured, st.one_of(st.none(), below), below, st.booleans()
+            lambda m, a, b, total: ast.Timed(m, a, b, total and a is not None, SPAN),
+            measured,
+            st.one_of(st.none(), below),
+            below,
+            st.booleans(),
         ),
         _paths(below),
         _paths(small).map(lambda p: ast.Marking(p, SPAN)),
@@ -108,7 +110,8 @@ outputs = made(ast.ArcItem, kind=st.just(ArcKind.OUTPUT), factors=st.lists(few, 
 arcs = st.tuples(st.lists(st.one_of(inputs, flushes), max_size=3), st.lists(outputs, max_size=2)).map(lambda t: (*t[0], *t[1]))
 targets = st.lists(_paths(few), min_size=1, max_size=2).map(tuple)
 choices = st.one_of(
-    made(ast.Clause, word=st.sampled_from(["when", "priority", "weight"]), value=few), made(ast.Clause, word=st.just("resets"), names=targets)
+    made(ast.Clause, word=st.sampled_from(["when", "priority", "weight"]), value=few),
+    made(ast.Clause, word=st.just("resets"), names=targets),
 )
 not_inf = few.filter(lambda e: not (isinstance(e, ast.Name) and e.text == "inf"))
 clauses = st.one_of(
@@ -123,12 +126,14 @@ simple = st.one_of(
     made(ast.UnitsNone),
     st.builds(
         lambda doc, name, type, default, low, high: ast.Param(
-            span=SPAN, doc=doc, name=name, type=type, default=default, low=low if high is not None else None, high=high if low is not None else None
+            span=SPAN, doc=doc, name=name, type=type, default=default, low=low if high else None, high=high if low else None
         ),
         docs, names, few, optional, optional, optional,
     ),
     made(ast.Dist, doc=docs, name=names, law=expressions),
-    made(ast.Link, doc=docs, name=names, index=indices, arguments=st.lists(made(ast.Argument, value=few, name=names), max_size=2).map(tuple)),
+    made(
+        ast.Link, doc=docs, name=names, index=indices, arguments=st.lists(made(ast.Argument, value=few, name=names), max_size=2).map(tuple)
+    ),
     made(ast.Places, doc=docs, items=st.lists(places, min_size=1, max_size=3).map(tuple)),
     made(
         ast.Transition, doc=docs, name=names, index=indices, arcs=arcs, law=expressions, over=st.one_of(st.just(()), targets),
