@@ -72,7 +72,8 @@ def _row(item: Statement | Remark, indent: str) -> _Row:
     cells = [] if item.lead else _cells(item)
     group = "transition" if item.keyword in TRANSITIONS else item.keyword
     if flat is None or len(indent + flat) > WIDTH:
-        return _Row(_broken(item, indent), cells[:1], item, group, trail, item.blank)
+        head = cells[:1] if len(cells) > 1 and cells[1][0] == 1 else []
+        return _Row(_broken(item, indent), head, item, group, trail, item.blank)
     return _Row([indent + flat], cells, None, group, trail, item.blank)
 
 
@@ -151,7 +152,8 @@ def _line_up(run: Sequence[_Row], indent: str) -> None:
         lines = _columns([row.cells for row in run], columns)
         if columns == 0 or all(len(indent + line) <= WIDTH for line in lines):
             break
-    head = max(len(row.cells[0][1]) for row in run) if columns else 0
+    heads = [row for row in run if row.broken is not None or row.cells[1][0] == 1]
+    head = max((len(row.cells[0][1]) for row in heads), default=0) if columns else 0
     for row, line in zip(run, lines, strict=True):
         row.lines = [indent + line] if row.broken is None else _broken(row.broken, indent, head)
 
@@ -162,7 +164,8 @@ def _columns(rows: Sequence[Sequence[tuple[int, str]]], columns: int) -> list[st
     by_column = [dict(cells) for cells in rows]
     for column in range(1, 5):
         here = [i for i, cells in enumerate(by_column) if column in cells]
-        beside = {1: range(len(rows)), 4: [i for i, cells in enumerate(by_column) if 3 in cells]}.get(column, here)
+        headed = [i for i, cells in enumerate(rows) if len(cells) == 1 or cells[1][0] == 1]
+        beside = {1: headed, 4: [i for i, cells in enumerate(by_column) if 3 in cells]}.get(column, here)
         edge = max((len(lines[i]) for i in beside), default=0)
         for i in here:
             gap = "  " if column == 4 or (column == 3 and not by_column[i][3].startswith("~")) else " "

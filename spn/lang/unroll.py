@@ -6,14 +6,14 @@ said to be: sweeps, and expectations at other values of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from spn.expr.dims import NUMBER, Dimension
 from spn.expr.evaluate import Undefined, binary
-from spn.expr.nodes import LOGICAL, BinaryOp, Exact, UnaryOp
+from spn.expr.nodes import LOGICAL, BinaryOp, UnaryOp
 from spn.lang import ast
 from spn.lang.elaborate import flat
 from spn.lang.expand import TARGETS
@@ -36,10 +36,17 @@ def unrolled(file: ast.File, *, name: str, given: Mapping[str, Setting], resolve
     kept = [s for s in found if not isinstance(s, ast.Param | ast.Sweep) and not (isinstance(s, ast.Expect) and s.where)]
     if model.unitless:
         kept.insert(0, ast.UnitsNone(span=file.statements[0].span))
-    values = _Values({p.name: (p.value, p.dimension) for p in model.parameters})
+    kept.sort(key=_section)
+    values = _Values(model.parameters, found)
     plain = ast.File(source=file.source, statements=tuple(values.put(s) for s in kept), doc=file.doc)
     dropped = [s for s in found if s not in kept and not isinstance(s, ast.Param)]
     return formatted(Source(name, _head(file, model.parameters, dropped) + write(plain)))
+
+
+def _section(s: ast.Statement) -> int:
+    """Laws, links, places and transitions come first, each kind in its order; questions keep theirs."""
+    order = (ast.UnitsNone, ast.Dist, ast.Link, ast.Places, ast.Transition)
+    return order.index(type(s)) if type(s) in order else len(order)
 
 
 def _head(file: ast.File, parameters: Sequence[Parameter], dropped: Sequence[ast.Statement]) -> str:
@@ -55,11 +62,20 @@ def _head(file: ast.File, parameters: Sequence[Parameter], dropped: Sequence[ast
 _NO_VALUES = frozenset({"span", "doc", "name", "place", "over", "names", "given", "function", "first", "second", "unit", "claim", "path"})
 
 
-@dataclass(frozen=True, slots=True)
 class _Values:
-    """Puts the values of parameters into statements, in base units with their dimensions."""
+    """Puts the values of parameters into statements, in base units with their dimensions. A value that is no fraction (a root, say) is put
+    in as the expression that it is the default of, so that the same arithmetic gives the same digits."""
 
-    known: Mapping[str, tuple[Exact, Dimension]]
+    def __init__(self, parameters: Sequence[Parameter], statements: Iterable[ast.Statement]) -> None:
+        self.known: dict[str, ast.Expr] = {}
+        defaults = {s.name.text: s.default for s in statements if isinstance(s, ast.Param)}
+        for p in parameters:
+            default = defaults.get(p.name)
+            if isinstance(p.value, float) and default is not None and not p.given:
+                self.known[p.name] = self.put(default)
+            else:
+                assert p.span is not None
+                self.known[p.name] = ast.Value(p.value, p.dimension, p.span)
 
     def put(self, node: Any) -> Any:
         """The node with values for names, arithmetic on them done, and truth values where conditions are due."""
@@ -67,7 +83,7 @@ class _Values:
             case tuple():
                 return tuple(self.put(part) for part in node)
             case ast.Name(text=text, path=()) if text in self.known:
-                return ast.Value(*self.known[text], node.span)
+                return self.known[text]
             case ast.Unary(op=UnaryOp.NOT, operand=operand, span=span):
                 return ast.Unary(UnaryOp.NOT, self.condition(operand), span)
             case ast.Binary(op=op, left=left, right=right, span=span) if op in LOGICAL:

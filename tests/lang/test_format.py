@@ -81,7 +81,7 @@ def test_every_kind_of_node_has_a_rule() -> None:
     assert nodes - {ast.Statement} == set(RULES)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(files)
 def test_trees_survive(file: ast.File) -> None:
     text = written(file)
@@ -131,7 +131,7 @@ property p : always #a + #b <= n  sweep n in 1..3, m in [1, 2]  expect m == 1 wi
 """
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.sampled_from([EVERYTHING, COMPONENTS]), st.integers(20, 120), st.data())
 def test_other_widths_are_stable_too(text: str, width: int, data: st.DataObject) -> None:
     import spn.lang.format as module
