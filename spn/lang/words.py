@@ -17,8 +17,29 @@ TIMED_ONLY = frozenset({"servers", "memory", "speed", "scaled"})
 TRANSFER_ONLY = frozenset({"share", "cap", "latency"})
 AFTER_ARCS = TIMED_ONLY | TRANSFER_ONLY | frozenset({"when", "weight", "priority", "resets", "over"})
 
-CONTEXTUAL = TIMED_ONLY | TRANSFER_ONLY | frozenset(  # keywords in places, names elsewhere
-    {"none", "capacity", "over", "within", "abs", "inf", "as", "at", "total", "where", "always", "invariant", "time", "until", "from", "to"}
+CONTEXTUAL = (
+    TIMED_ONLY
+    | TRANSFER_ONLY
+    | frozenset(  # keywords in places, names elsewhere
+        {
+            "none",
+            "capacity",
+            "over",
+            "within",
+            "abs",
+            "inf",
+            "as",
+            "at",
+            "total",
+            "where",
+            "always",
+            "invariant",
+            "time",
+            "until",
+            "from",
+            "to",
+        }
+    )
 )
 
 FUNCTIONS = ("abs", "floor", "ceil", "min", "max", "sqrt", "ln", "exp")

@@ -64,6 +64,8 @@ def declaration(symbol: Symbol) -> str:
         return text[: text.index("{")].rstrip()
     if isinstance(node, ast.Place):
         text = f"place {text}"
+    if isinstance(node, ast.Link | ast.Use) and text.count("(") > text.count(")"):
+        text += ")"  # the span of such a statement ends before it
     lines = text.split("\n")
     return "\n".join(lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], "…"])
 

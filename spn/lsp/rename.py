@@ -75,4 +75,4 @@ def applied(text: str, edits: list[Edit]) -> str:
 
 
 def _refused(message: str) -> Exception:
-    return refuse(ModelError, "E0910", message)
+    return refuse(ModelError, "E0915", message)

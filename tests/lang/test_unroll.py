@@ -81,7 +81,7 @@ def test_components_indices_and_bools(tmp_path: Path) -> None:
     path = tmp_path / "m.spn"
     path.write_text(TEXT)
     text = assert_equal(path)
-    assert "place `w[3].idle` = 1" in text and "component" not in text
+    assert "place `w[3].idle` = 1" in text and "component worker" not in text
     assert "//   n = 3" in text and "sweep n in 1..3\n" in text and "// left out" in text
     text = assert_equal(path, n="5", fast="false")
     assert "`w[5].work`" in text and "when false or" in text

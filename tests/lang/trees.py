@@ -16,7 +16,7 @@ from spn.source import Source, Span
 NOWHERE = Source("made", "")
 SPAN = Span(NOWHERE, 0, 0)
 BARE = ("a", "b2", "größe", "time", "mem_1", "worker", "E2", "live")
-QUOTED = ("worker 1", "in", "t.1", "//", "/* x", "é`"[:1], "{", "1", "P", "param")
+QUOTED = ("worker 1", "in", "t.1", "//", "/* x", "é", "{", "1", "P", "param")
 UNITS = ("s", "ms", "Gbit", "MiB", "%")
 
 names = st.one_of(
