@@ -41,6 +41,14 @@ class Verdict:
     method: str
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while a model was simulated; ``verdicts`` by what was estimated until then."""
+
+    def __init__(self, verdicts: list[Verdict]) -> None:
+        super().__init__()
+        self.verdicts = verdicts
+
+
 Estimates = Mapping[str, Value]
 Answer = Callable[[Model, Callable[[Estimates], bool]], Result]
 
@@ -49,12 +57,15 @@ def judge(model: Model, answer: Answer) -> list[Verdict]:
     """The verdict on every expectation, in the order of the file.
 
     ``answer`` is given the model with both sides of the expectations as its measures, and a function that says of estimates at level
-    :data:`CONFIDENCE` whether they decide every expectation.
+    :data:`CONFIDENCE` whether they decide every expectation. Raises :class:`Interrupted` where the answer was cut short by Ctrl-C.
     """
     if not model.expectations:
         return []
     result = answer(_asking(model), lambda estimates: all(o is not Outcome.UNDECIDED for o in _outcomes(model, estimates)))
-    return [_verdict(e, i, result.measures, result.method) for i, e in enumerate(model.expectations)]
+    verdicts = [_verdict(e, i, result.measures, result.method) for i, e in enumerate(model.expectations)]
+    if result.details.get("interrupted"):
+        raise Interrupted(verdicts)
+    return verdicts
 
 
 def by_method(method: str, seed: int, max_seconds: float = MAX_SECONDS, progress: Callable[[Any], None] | None = None) -> Answer:

@@ -181,7 +181,19 @@ class _Elaboration:
         if e.tolerance is not None:
             tolerance = self.number(e.tolerance, "a tolerance")
             self.tolerance(e, tolerance, right)
-        self.expectations.append(Expectation(left=left, op=str(e.op), right=right, tolerance=tolerance, absolute=e.absolute, span=e.span))
+        named = next((m for m in self.measures if isinstance(e.left, ast.Name) and m.name == e.left.text), None)
+        self.expectations.append(
+            Expectation(
+                left=left,
+                op=str(e.op),
+                right=right,
+                tolerance=tolerance,
+                absolute=e.absolute,
+                unit=named.unit if named is not None else "",
+                unit_factor=named.unit_factor if named is not None else Fraction(1),
+                span=e.span,
+            )
+        )
 
     def tolerance(self, e: ast.Expect, tolerance: Exact, right: Node) -> None:
         assert e.tolerance is not None

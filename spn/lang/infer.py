@@ -120,6 +120,10 @@ class Inference:
         help = ""
         if isinstance(node, ast.Binary) and node.op is BinaryOp.DIV and found * TIME * TIME == due:
             help = "`/` binds to the left, so that a / 10 Gbit/s is (a / 10 Gbit) / s: write a / (10 Gbit/s)"
+        elif found == due * TIME and not isinstance(node, ast.Binary):
+            help = f"write {text}/s"
+        elif found * due == NUMBER:
+            help = f"write 1 / ({text})"
         label = f"this is {spell(found)}"
         self.report.error("E0303", f"{where.what}: {spell(due)} is due, found {spell(found)}", node.span, label=label, help=help)
 

@@ -165,6 +165,8 @@ def _marks(m: Mistake) -> Diagnostic | None:
                 return m.error("E0101", f"`{wrong}` is written `{right}` here", f"write {right}", span)
     if m.found.text == "!" and "NOT" in m.expected:
         return m.error("E0101", "`!` is written `not` in expressions", "write not")
+    if m.found.text == "?" and "COMPARE" in m.expected:
+        return m.error("E0101", "a choice is written if(condition, a, b)", "for instance if(n > 1, 2 s, 1 s)")
     if m.found.text == "%" and "COMPARE" in m.expected:
         return m.error("E0101", "`%` is a unit, 0.01, and follows a number", "the remainder is `mod`")
     return None
@@ -227,6 +229,23 @@ def _odd_name(m: Mistake) -> Diagnostic | None:
         tokens = f"; initial tokens are written {m.last.text} = {m.found.text}" if m.keyword == "place" else ""
     span = Span(m.source, m.last.start, max(m.last.start + len(text), m.found.end))
     return m.error("E0107", f"`{text}` is no name as it stands", f"write it in backquotes: `{text}`{tokens}", span)
+
+
+def _two_words(m: Mistake) -> Diagnostic | None:
+    """A name of two words, where one is declared: ``param big jobs : count``."""
+    declared = len(m.before) == 2 and m.keyword in DECLARE_ONE - {"place"} and m.last.kind == "word"
+    follows = m.after[0].text if m.after else ""
+    if (
+        not declared
+        or m.found.kind != "word"
+        or m.found.first
+        or m.found.text in RESERVED
+        or follows not in (":", "=", *("(" * (m.keyword == "link")))
+    ):
+        return None
+    text = f"{m.last.text} {m.found.text}"
+    help = f"write it in backquotes, `{text}`, or as {m.last.text}_{m.found.text}"
+    return m.error("E0107", f"`{text}` is no name as it stands", help, Span(m.source, m.last.start, m.found.end))
 
 
 def _just_declared(m: Mistake) -> bool:
@@ -298,6 +317,12 @@ def _place_tokens(m: Mistake) -> Diagnostic | None:
     return None
 
 
+def _capacity(m: Mistake) -> Diagnostic | None:
+    if m.keyword == "link" and len(m.before) == 2 and "LPAR" in m.expected and not m.over:
+        return m.error("E0101", "the capacity of a link stands in parentheses", f"write link {m.last.text}(capacity = 10 Gbit/s)")
+    return None
+
+
 def _colon(m: Mistake) -> Diagnostic | None:
     if m.keyword in ("timed", "immediate") and len(m.before) == 2 and "COLON" in m.expected:
         return m.error(
@@ -339,6 +364,35 @@ def _timeless(m: Mistake) -> Diagnostic | None:
         help = "make it `timed`, with a law after `~`"
         return m.error("E0113", f"an immediate transition takes no time, so it has no `{m.found.text}`", help)
     return None
+
+
+def _condition(m: Mistake) -> Diagnostic | None:
+    """``if`` for ``when``, after the arcs or the law of a transition."""
+    if (
+        m.keyword in ("timed", "immediate")
+        and m.has("->")
+        and m.found.text == "if"
+        and not m.found.first
+        and m.last.text not in _BEFORE_NAMES
+    ):
+        return m.error("E0101", "the condition of a transition follows `when`", "write when")
+    return None
+
+
+def _clause(m: Mistake) -> Diagnostic | None:
+    """A clause before the law, or one that is misspelt."""
+    if m.keyword not in ("timed", "immediate") or not m.has("->") or m.found.kind != "word" or m.found.first:
+        return None
+    word = m.found.text
+    if m.keyword == "timed" and word in AFTER_ARCS and not m.has("~") and any(t.text == "~" for t in m.after):
+        return m.error("E0113", f"the law comes right after the arcs, before `{word}`", f"write ~ LAW {word} …")
+    near = _CLAUSE_WORDS.get(word.casefold()) or nearest(word, AFTER_ARCS)
+    if near and word not in RESERVED | AFTER_ARCS | LAW_WORDS and m.last.text not in (",", *_BEFORE_NAMES):
+        return m.error("E0101", f"`{word}` begins no clause of a transition", f"did you mean {near}?")
+    return None
+
+
+_CLAUSE_WORDS = {"prob": "weight", "probability": "weight", "guard": "when", "policy": "memory", "prio": "priority", "on": "over"}
 
 
 def _law(m: Mistake) -> Diagnostic | None:
@@ -438,14 +492,18 @@ RULES: tuple[Callable[[Mistake], Diagnostic | None], ...] = (
     _unclosed_bracket,
     _marks,
     _decimal,
+    _condition,
     _later,
     _statement,
     _timeless,
     _odd_name,
+    _two_words,
+    _clause,
     _comma,
     _reserved,
     _call,
     _place_tokens,
+    _capacity,
     _colon,
     _star,
     _arrow,

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, get_args
 
 from spn.errors import AnalysisError, refuse
+from spn.expr.nodes import Node
 from spn.measure import Measure, Primitive, primitives
-from spn.model import Model
+from spn.model import Model, checked
 from spn.net import semantics
 from spn.provenance import provenance
 from spn.result import RecurrentClass, Result, Value
-from spn.sim.classes import ClosedClass, closed_classes
+from spn.sim.classes import marking_graph
 from spn.sim.control import Control, Progress, all_cores
-from spn.sim.engine import Ending, Floats
-from spn.sim.estimate import Function, Interval, averages, interval, measure_function
-from spn.sim.longrun import Batches, Ended, Irregular, Replications, Sample, collect, over_horizon, until_settled
+from spn.sim.engine import Ending
+from spn.sim.estimate import Interval, measure_function
+from spn.sim.longrun import Batches, Collector, Group, Irregular, Outcome, Replications, collect, over_horizon, until_settled
+from spn.sim.magnitude import magnitude
+from spn.sim.mixture import MOST_CLASSES, ByClass
+from spn.sim.proof import FEW, Proofs
 from spn.sim.streams import Choice, Crew, fresh_seed
 
 CORRELATED = 0.3  # lag-1 autocorrelation of the groups above which batches count as too short
@@ -70,6 +73,20 @@ def simulate(
     and keeps what was estimated: ``details["interrupted"]``. Raises SemanticsError for a marking in which the net means nothing and for a
     zero-time loop, AnalysisError for options out of range and where not even two replications were done.
     """
+    checked(model)
+    _check_types(
+        whole={"seed": seed, "replications": replications, "workers": workers},
+        real={
+            "precision": precision,
+            "confidence": confidence,
+            "horizon": horizon,
+            "warmup": warmup,
+            "max_seconds": max_seconds,
+            "max_firings": max_firings,
+        },
+    )
+    if engine not in get_args(Choice):
+        raise refuse(AnalysisError, "E0705", f"engine is {engine!r}; it is one of {', '.join(get_args(Choice))}")
     options = Options(
         seed=fresh_seed() if seed is None else seed,
         precision=precision,
@@ -81,6 +98,19 @@ def simulate(
     _check(options)
     control = Control(workers=workers or all_cores(), max_seconds=max_seconds, max_firings=max_firings, progress=progress)
     return _Run(model, options, control, until, engine).result()
+
+
+def _check_types(*, whole: Mapping[str, object], real: Mapping[str, object]) -> None:
+    for name, v in whole.items():
+        if v is not None and (isinstance(v, bool) or not isinstance(v, Integral) or (name == "workers" and int(v) < 1)):
+            raise refuse(AnalysisError, "E0705", f"{name} is {v!r}; it is a whole number{' from 1 on' if name == 'workers' else ''}")
+    for name, v in real.items():
+        if v is not None and (isinstance(v, bool) or not isinstance(v, Real) or math.isnan(v)):
+            raise refuse(AnalysisError, "E0705", f"{name} is {v!r}; it is a number" + _base_unit(name))
+
+
+def _base_unit(name: str) -> str:
+    return " of seconds" if name in ("horizon", "warmup", "max_seconds") else ""
 
 
 def _check(o: Options) -> None:
@@ -100,12 +130,9 @@ def _check(o: Options) -> None:
             raise refuse(AnalysisError, "E0705", message)
 
 
-def questions(measures: Iterable[Measure], model: Model) -> tuple[Primitive, ...]:
-    """The distinct primitives behind measures, in order."""
-    found: dict[Primitive, None] = {}
-    for m in measures:
-        found.update(dict.fromkeys(primitives(m.body, model.net)))
-    return tuple(found)
+def questions(bodies: Iterable[Node], model: Model) -> tuple[Primitive, ...]:
+    """The distinct primitives behind the bodies of measures, in order."""
+    return tuple(dict.fromkeys(p for body in bodies for p in primitives(body, model.net)))
 
 
 class _Run:
@@ -116,13 +143,17 @@ class _Run:
         self.options = options
         self.control = control
         self.until = until
-        self.wanted = questions(model.measures, model)
+        terms = {m.name: size for m in model.measures if (size := magnitude(m.body)) is not None}
+        self.wanted = questions([m.body for m in model.measures] + list(terms.values()), model)
         self.functions = {m.name: measure_function(m.body, model.net, self.wanted) for m in model.measures}
+        self.magnitudes = {name: measure_function(body, model.net, self.wanted) for name, body in terms.items()}
         self.crew = Crew(model.net, self.wanted, options.seed, control, engine)
         self.intervals: dict[str, Interval] = {}
         self.settled = False
         self.reason = ""
-        self.closed: tuple[ClosedClass, ...] | None = None
+        self.graph = marking_graph(model.net)
+        self.proofs = Proofs(self.graph, closed=options.horizon is None)
+        self.unseen: dict[str, tuple[Primitive, ...]] = {}  # by measure: what was the same all the time, yet might not be
 
     def result(self) -> Result:
         started = time.monotonic()
@@ -144,52 +175,96 @@ class _Run:
 
     # --- the sample ----------------------------------------------------------------------------------------------------
 
-    def _sample(self) -> Sample | None:
+    def _sample(self) -> Outcome | None:
         o = self.options
         if o.horizon is not None:
             self.reason = f"averages over {o.warmup or 0:g} s to {o.horizon:g} s, by independent replications"
             return self._collect(Replications(self.crew, over_horizon(self.crew, o.horizon, o.warmup or 0.0), o.replications))
-        self.closed = closed_classes(self.model.net)
-        one_long_run = self.closed is None or (len(self.closed) == 1 and not self.closed[0].absorbing)
-        if one_long_run and o.replications is None:
+        one_long_run = self.graph is None or self.graph.one_long_run
+        if o.replications is None:
             try:
-                self.reason = "long-run averages, by batches of independent long runs"
-                return self._collect(Batches(self.crew, o.warmup))
+                return self._long_runs()
             except Irregular as why:
                 self.reason = f"long-run averages, by independent replications, since {why.why}"
         else:
             self.reason = "long-run averages, by independent replications" + ("" if one_long_run else f", since {self._ends()}")
-        known = self.closed if self.closed is not None and not one_long_run else None
+        known = self.graph.closed if self.graph is not None and not one_long_run else None
         return self._collect(Replications(self.crew, until_settled(self.crew, known, o.warmup), o.replications))
 
-    def _ends(self) -> str:
-        return "runs may end in different ways" if self.closed is None or len(self.closed) > 1 else "every run comes to rest"
+    def _long_runs(self) -> Outcome | None:
+        """By long runs: of the whole net where all runs end alike, else in each of the classes in which they may end."""
+        if self.graph is None or self.graph.one_long_run:
+            self.reason = "long-run averages, by batches of independent long runs"
+            return self._collect(Batches(self.crew, self.options.warmup))
+        if sum(not c.absorbing for c in self.graph.closed) > MOST_CLASSES:
+            raise Irregular(self._ends())
+        collector = ByClass(self.crew, self.graph, self.options.warmup)
+        how = "the exact chances of ending in each" if collector.exact is not None else "the chances of ending in each by many short runs"
+        every = "by long runs in each class, " + how if len(self.graph.closed) > 1 else "in the marking in which every run comes to rest"
+        self.reason = f"long-run averages, {every}"
+        return self._collect(collector)
 
-    def _collect(self, collector: Batches | Replications) -> Sample | None:
+    def _ends(self) -> str:
+        return "runs may end in different ways" if self.graph is None or len(self.graph.closed) > 1 else "every run comes to rest"
+
+    def _collect(self, collector: Collector) -> Outcome | None:
         return collect(collector, self._judge, self.control)
 
-    def _judge(self, sample: Sample) -> float:
-        """By which factor the work should grow; at most 1 when all is estimated well enough."""
+    def _judge(self, sample: Outcome) -> Sequence[float]:
+        """By which factor the work of each source should grow; none above 1 when all is estimated well enough."""
         self._estimate(sample)
         if self.control.progress is not None:
             self.control.progress(self._progress())
         if self.until is not None:
             self.settled = sample.warmed and self.until(self._values())
-            return 1.0 if self.settled else 1.6
+            return [1.0 if self.settled else 1.6]
         worst = self._worst()
         independent = all(i.correlation < CORRELATED or i.half_width == 0 for i in self.intervals.values())
-        self.settled = worst <= self.options.precision and independent and sample.warmed
+        enough = not self._doubtful() or self.control.firings >= FEW
+        self.settled = worst <= self.options.precision and independent and sample.warmed and enough
         if self.settled:
-            return 1.0
-        need = (worst / self.options.precision) ** 2 * MARGIN if math.isfinite(worst) else 4.0
-        return max(need, 1.2 if independent and sample.warmed else 2.0)
+            return [1.0]
+        least = 1.2 if independent and sample.warmed and enough else 2.0
+        return self._needs(least)
 
-    def _estimate(self, sample: Sample) -> None:
+    def _needs(self, least: float) -> list[float]:
+        """The factor for each source, shared out so that the largest contributions to the variance shrink most; the neediest grows by
+        ``least`` at least."""
+        needs: list[float] = []
+        for i in self.intervals.values():
+            worse = i.relative() / self.options.precision
+            if not math.isfinite(worse) or not i.parts:
+                continue
+            total = math.fsum(p.variance for p in i.parts)
+            shares = [len(i.parts) * p.variance / total if 0 < total < math.inf else 1.0 for p in i.parts]
+            mine = [worse**2 * MARGIN * share for share in shares]
+            needs = [max(a, b) for a, b in zip(needs or mine, mine, strict=True)]
+        if not needs or any(not math.isfinite(i.relative()) for name, i in self.intervals.items() if name not in self._doubtful()):
+            return [4.0]
+        return [max(n, least) if n == max(needs) else max(n, 1.0) for n in needs]
+
+    def _doubtful(self) -> set[str]:
+        """The measures without an interval, because something was never seen."""
+        return set(self.unseen)
+
+    def _estimate(self, sample: Outcome) -> None:
         c = self.options.confidence
-        self.intervals = {name: interval(sample.rows, f, c, streams=sample.streams) for name, f in self.functions.items()}
+        self.intervals = {name: sample.interval(f, c, self.magnitudes.get(name)) for name, f in self.functions.items()}
+        constant = {p: v for k, p in enumerate(self.wanted) if (v := sample.constant(k)) is not None}
+        self.unseen = {}
+        for m in self.model.measures:
+            i = self.intervals[m.name]
+            if i.half_width == 0 or math.isnan(i.value):
+                found = tuple(p for p in primitives(m.body, self.model.net) if p in constant and self.proofs.unseen(p, constant[p]))
+                if found:
+                    self.unseen[m.name] = found
+                    self.intervals[m.name] = i.without_width()
+                elif math.isnan(i.value):
+                    self.intervals[m.name] = replace(i, half_width=0.0, parts=())
 
     def _worst(self) -> float:
-        return max((i.relative() for i in self.intervals.values()), default=0.0)
+        doubtful = self._doubtful()
+        return max((i.relative() for name, i in self.intervals.items() if name not in doubtful), default=0.0)
 
     def _progress(self) -> Progress:
         return Progress(
@@ -213,35 +288,37 @@ class _Run:
             unit=m.unit,
             unit_factor=float(m.unit_factor),
             samples=i.samples,
+            note=self._note(m.name, i),
         )
 
-    def _classes(self, sample: Sample) -> tuple[RecurrentClass, ...]:
-        """The classes in which replications ended, most probable first; none to tell where all ended in one that goes on."""
-        groups: dict[object, list[int]] = {}
-        for k, end in enumerate(sample.ends):
-            groups.setdefault(end.key, []).append(k)
-        if self.options.horizon is not None or (len(groups) < 2 and not any(end.still for end in sample.ends)):
+    def _note(self, name: str, i: Interval) -> str:
+        if name in self.unseen:
+            return "without variation so far"
+        if i.near_zero and i.half_width > self.options.precision * abs(i.value):
+            return "not told from 0"
+        return ""
+
+    def _classes(self, sample: Outcome) -> tuple[RecurrentClass, ...]:
+        """The classes in which runs ended, most probable first; none to tell where all ended in one that goes on."""
+        groups = sample.groups()
+        if self.options.horizon is not None or (len(groups) < 2 and not any(g.still for g in groups)):
             return ()
-        ordered = sorted(groups.values(), key=lambda members: -len(members))
-        return tuple(self._class(sample, np.array(members)) for members in ordered)
+        return tuple(self._class(g) for g in groups)
 
-    def _class(self, sample: Sample, members: Any) -> RecurrentClass:
-        end: Ended = sample.ends[int(members[0])]
+    def _class(self, group: Group) -> RecurrentClass:
         net = self.model.net
-        known: Floats = averages(sample.each[members])
         kind = "recurrent"
-        if end.still:
-            kind = "dead" if semantics.is_dead(semantics.rules(net), end.marking) else "stuck"
-        functions: dict[str, Function] = self.functions
+        if group.still:
+            kind = "dead" if semantics.is_dead(semantics.rules(net), group.marking) else "stuck"
         return RecurrentClass(
-            probability=len(members) / len(sample.ends),
-            size=end.size,
+            probability=group.probability,
+            size=group.size,
             kind=kind,
-            marking={p.name: k for p, k in zip(net.places, end.marking, strict=True) if k},
-            measures={name: f(known) for name, f in functions.items()},
+            marking={p.name: k for p, k in zip(net.places, group.marking, strict=True) if k},
+            measures={name: f(group.averages) for name, f in self.functions.items()},
         )
 
-    def _details(self, sample: Sample) -> dict[str, Any]:
+    def _details(self, sample: Outcome) -> dict[str, Any]:
         return {
             "firings": self.control.firings,
             "replications": sample.replications,
@@ -251,17 +328,24 @@ class _Run:
             "interrupted": self.control.interrupted,
         }
 
-    def _notes(self, sample: Sample) -> Iterable[str]:
+    def _notes(self, sample: Outcome) -> Iterable[str]:
         if stopped := self.control.exhausted():
             yield stopped
         if not self.settled and sample.batches:
             wild = [name for name, i in self.intervals.items() if i.correlation >= CORRELATED and i.half_width > 0]
             if wild or not sample.warmed:
                 yield "the runs still drift or vary slowly: there may be no steady state, or it takes much longer to reach"
+        if undefined := [name for name, i in self.intervals.items() if math.isnan(i.value)]:
+            yield f"{', '.join(undefined)}: undefined, a division by 0 or the like"
+        if self.unseen:
+            yield (
+                f"{', '.join(self.unseen)}: without variation in {self.control.firings:,} firings, though more may be possible; "
+                "no interval can be given"
+            )
         if self.crew.compiled.inexact:
             names = ", ".join(self.crew.compiled.inexact)
             yield f"the discrete delays of {names} have no common tick with the others; ties between them are up to rounding"
-        if len({end.key for end in sample.ends}) > 1:
+        if len(self._classes(sample)) > 1:
             yield "runs end in different classes; the values are mixed with the probabilities of ending in each"
 
     def _asked(self) -> dict[str, Any]:
@@ -300,7 +384,7 @@ def trajectory(model: Model, horizon: float, seed: int, *, engine: Choice = "aut
     """Follow one trajectory from 0 to ``horizon`` (events at exactly that time included, the state held to it).
 
     ``averages`` has the time averages, or firings per second, of the primitives of the measures and of ``extra``."""
-    wanted = tuple(dict.fromkeys((*questions(model.measures, model), *extra)))
+    wanted = tuple(dict.fromkeys((*questions([m.body for m in model.measures], model), *extra)))
     control = Control(workers=1, max_seconds=math.inf, max_firings=math.inf)
     crew = Crew(model.net, wanted, seed, control, engine)
     followed = crew.trajectory(0, kernel=engine == "compiled")

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
-from spn.model import Model
+from spn.model import Model, checked
 from spn.result import Result
 from spn.solvers import ctmc, simulation
 
@@ -46,6 +46,7 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     each method its own.
     """
     _known(method, options)
+    checked(model)
     exact = {k: v for k, v in options.items() if k in EXACT_OPTIONS}
     drawn = {k: v for k, v in options.items() if k in SIMULATION_OPTIONS}
     if method == ctmc.NAME:

@@ -37,6 +37,14 @@ class Options:
     max_states: int = 5_000_000
     max_memory: float | None = None
 
+    def __post_init__(self) -> None:
+        least = (("tolerance", self.tolerance, 0), ("max_states", self.max_states, 1), ("max_memory", self.max_memory, 0))
+        for name, given, low in least:
+            if given is None and name == "max_memory":
+                continue
+            if isinstance(given, bool) or not isinstance(given, int | float) or not low <= given < math.inf or given == 0:
+                raise refuse(AnalysisError, "E0617", f"{name} is {given!r}; it is a positive number{' from 1 on' if low else ''}")
+
     def limits(self) -> Limits:
         return Limits(states=self.max_states) if self.max_memory is None else Limits(states=self.max_states, memory=self.max_memory)
 

@@ -527,3 +527,12 @@ def test_what_is_not_used_is_warned_about() -> None:
     text = "param n : count = 3\ndist work = det(1 s)\nlink up(capacity = 1 MB/s)\nplace a = 1, unused\ntimed t : a -> a ~ det(1 s)"
     found = [(w.code, w.span.text) for w in loading.parse(text).warnings if w.span]
     assert found == [("W0201", "unused"), ("W0202", "n"), ("W0202", "work"), ("W0202", "up")]
+
+
+def test_a_model_shows_itself_in_a_few_lines() -> None:
+    text = "param n : count = 2 param d : time = 10 min place a = n, b timed t : a -> b ~ exp(mean = d) measure r = throughput(t)"
+    assert repr(loading.parse(text, name="small.spn")).splitlines() == [
+        "model small: 2 places, 1 transition",
+        "parameters: n = 2, d = 10 min",
+        "measures: r",
+    ]
