@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from spn.errors import Diagnostic, ModelError
-from spn.expr.dims import NUMBER, Dimension
+from spn.expr.dims import NUMBER, Dimension, base_unit
 from spn.expr.nodes import Exact
 from spn.measure import Expectation, Measure, check_measures
 from spn.net.model import Net
@@ -50,7 +51,7 @@ class Model:
         sizes = ((len(self.net.places), "place"), (len(self.net.transitions), "transition"), (len(self.net.links), "link"))
         lines = [f"model {self.name}: {', '.join(f'{n} {what}' + 's' * (n != 1) for n, what in sizes if n) or 'empty'}"]
         if self.parameters:
-            lines.append(f"parameters: {', '.join(f'{p.name} = {p.text or float(p.value)}' for p in self.parameters)}")
+            lines.append(f"parameters: {', '.join(f'{p.name} = {_shown(p)}' for p in self.parameters)}")
         if self.measures:
             lines.append(f"measures: {', '.join(m.name for m in self.measures)}")
         return "\n".join([*lines, *(f"warning: {w.message}" for w in self.warnings)])
@@ -65,3 +66,10 @@ def checked(model: object) -> Model:
     if problems:
         raise ModelError(*problems)
     return model
+
+
+def _shown(p: Parameter) -> str:
+    """A parameter as it was written, or its value in base units where that was computed."""
+    if re.fullmatch(r"[\d.]+ ?[A-Za-z/%]*|true|false", p.text):
+        return p.text
+    return f"{float(p.value):.6g} {base_unit(p.dimension)}".rstrip()

@@ -114,7 +114,7 @@ class Inference:
     def _mismatch(self, node: ast.Expr, found: Dimension, due: Dimension, where: Context) -> None:
         text = node.span.text
         if found == NUMBER and not self.scope.unitless:
-            example = proposed(due, text if isinstance(node, ast.Number) else f"({text})")
+            example = proposed(due, text if isinstance(node, ast.Number | ast.Name) else f"({text})")
             self.report.error("E0301", f"{where.what}: the unit is missing, {spell(due)} is due", node.span, help=f"write {example}")
             return
         help = ""

@@ -287,6 +287,12 @@ def _comma_of_places(m: Mistake) -> Diagnostic | None:
     return None
 
 
+def _plus(m: Mistake) -> Diagnostic | None:
+    if _in_arcs(m) and m.found.text == "+":
+        return m.error("E0109", "arcs are separated by commas, not by `+`", "write a, b -> c")
+    return None
+
+
 def _in_arcs(m: Mistake) -> bool:
     return m.keyword in ("timed", "immediate") and m.has(":") and not m.has("~")
 
@@ -499,6 +505,7 @@ RULES: tuple[Callable[[Mistake], Diagnostic | None], ...] = (
     _odd_name,
     _two_words,
     _clause,
+    _plus,
     _comma,
     _reserved,
     _call,

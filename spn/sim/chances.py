@@ -21,6 +21,7 @@ from spn.net.semantics import Rules
 from spn.sim.classes import MarkingGraph
 
 Floats = NDArray[np.float64]
+ACCURATE = 1e-9  # by how much chances may miss 1
 
 
 def chances(graph: MarkingGraph) -> Floats | None:
@@ -29,6 +30,8 @@ def chances(graph: MarkingGraph) -> Floats | None:
     home = graph.class_of()
     transient = [m for m in graph.successors if m not in home]
     found = np.zeros(len(graph.closed))
+    if len(found) == 1:
+        return np.ones(1)
     first = initial_marking(graph.net)
     if first in home:
         found[home[first]] = 1.0
@@ -44,6 +47,8 @@ def chances(graph: MarkingGraph) -> Floats | None:
         for successor, p in (steps[m] or {}).items():
             if successor in home:
                 found[home[successor]] += count * p
+    if not abs(found.sum() - 1) < ACCURATE:
+        return None  # so many steps on the way that rounding spoils it
     return np.asarray(found / found.sum(), dtype=np.float64)
 
 
@@ -57,8 +62,10 @@ def entries(graph: MarkingGraph, number: int) -> list[Marking]:
 
 def _visits(transient: list[Marking], steps: list[dict[Marking, float]]) -> Floats:
     """Expected visits to each transient marking, from the initial one: v (I - P) = e."""
+    import warnings
+
     from scipy.sparse import csc_matrix, eye
-    from scipy.sparse.linalg import spsolve
+    from scipy.sparse.linalg import MatrixRankWarning, spsolve
 
     number = {m: i for i, m in enumerate(transient)}
     inside = [(number[s], i, p) for i, after in enumerate(steps) for s, p in after.items() if s in number]
@@ -67,7 +74,9 @@ def _visits(transient: list[Marking], steps: list[dict[Marking, float]]) -> Floa
     moves = csc_matrix((np.array(values, dtype=float), (np.array(rows, dtype=int), np.array(columns, dtype=int))), shape=(n, n))
     start = np.zeros(n)
     start[0] = 1.0  # the graph begins with the initial marking
-    return np.asarray(spsolve(csc_matrix(eye(n) - moves), start), dtype=np.float64).reshape(n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatrixRankWarning)  # the sum of the chances shows it
+        return np.asarray(spsolve(csc_matrix(eye(n) - moves), start), dtype=np.float64).reshape(n)
 
 
 def _next(r: Rules, m: Marking) -> dict[Marking, float] | None:

@@ -86,23 +86,33 @@ def measure_function(body: Node, net: Net, primitives: Sequence[Primitive]) -> F
     return function
 
 
-def interval(rows: Floats, function: Function, confidence: float, *, streams: int = 1, magnitude: float = 0.0) -> Interval:
+def interval(
+    rows: Floats, function: Function, confidence: float, *, streams: int = 1, magnitude: float = 0.0, later: Floats | None = None
+) -> Interval:
     """The jackknife interval of a function of the averages. ``rows`` (n >= 2) come from ``streams`` equally long independent runs, one
-    after the other; autocorrelation is looked for within each."""
+    after the other; autocorrelation is looked for within each. For ``later`` see :func:`jackknife`."""
     centre = function(averages(rows))
-    part = jackknife(rows, function, centre, streams=streams)
+    part = jackknife(rows, function, centre, streams=streams, later=later)
     return combined(centre, (part,), confidence, samples=len(rows), magnitude=magnitude)
 
 
-def jackknife(rows: Floats, function: Function, centre: float, *, streams: int = 1) -> Part:
-    """The variance of ``function`` of the averages of the rows; ``centre`` is its value for all of them."""
+def jackknife(rows: Floats, function: Function, centre: float, *, streams: int = 1, later: Floats | None = None) -> Part:
+    """The variance of ``function`` of the averages of the rows; ``centre`` is its value for all of them.
+
+    ``later`` has the sums of the same runs begun a little later, a row for each beginning. Where something slow recurs like clockwork,
+    every row holds as much of it as any other and shows no spread, while the estimate depends on where the runs begin and end. A change of
+    the beginning that moves it by more than two standard errors, which for independent rows is out of the question, counts as two."""
     n = len(rows)
     if n < 2:
         return Part(variance=math.inf, freedom=1)
     total = rows.sum(axis=0)
     without = np.array([function((total - row)[1:] / (total - row)[0]) for row in rows])
     pseudo = n * centre - (n - 1) * without
-    return Part(variance=float(np.var(pseudo, ddof=1)) / n, freedom=n - 1, correlation=_autocorrelation(pseudo.reshape(streams, -1)))
+    variance = float(np.var(pseudo, ddof=1)) / n
+    if later is not None:
+        moved = max((abs(function(row[1:] / row[0]) - centre) for row in later), default=0.0)
+        variance = max(variance, (moved / 2) ** 2) if math.isfinite(moved) else variance
+    return Part(variance=variance, freedom=n - 1, correlation=_autocorrelation(pseudo.reshape(streams, -1)))
 
 
 def combined(centre: float, parts: Sequence[Part], confidence: float, *, samples: int, magnitude: float = 0.0) -> Interval:

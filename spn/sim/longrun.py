@@ -62,7 +62,8 @@ class Group:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """Rows for :mod:`spn.sim.estimate`, from ``streams`` independent runs, one after the other. ``warmed`` says that what was left out was
-    a minor part. ``ends`` and ``each`` (replications only): where every replication ended, and its row."""
+    a minor part. ``later`` (long runs only): the sums over all runs begun later, by up to a row. ``ends`` and ``each`` (replications
+    only): where every replication ended, and its row."""
 
     rows: Floats
     streams: int
@@ -72,6 +73,7 @@ class Sample:
     warmed: bool = True
     ends: tuple[Ended, ...] = ()
     each: Floats = field(default_factory=lambda: np.zeros((0, 1)))
+    later: Floats | None = None
 
     def averages(self) -> Floats:
         """The averages of the primitives."""
@@ -80,7 +82,7 @@ class Sample:
     def interval(self, function: Function, confidence: float, magnitude: Function | None = None) -> Interval:
         """The estimate of a function of the averages; ``magnitude`` is that of its terms."""
         size = magnitude(self.averages()) if magnitude is not None else 0.0
-        return interval(self.rows, function, confidence, streams=self.streams, magnitude=size)
+        return interval(self.rows, function, confidence, streams=self.streams, magnitude=size, later=self.later)
 
     def constant(self, column: int) -> float | None:
         """The value of a primitive that was the same in all rows, None where it was not."""
@@ -193,6 +195,7 @@ class Batches:
         time = float(np.mean([run[:cut, 0].sum() for run in runs]))
         return Sample(
             rows=np.concatenate(kept),
+            later=_later(runs, cut),
             streams=len(runs),
             replications=len(runs),
             batches=n - cut,
@@ -210,6 +213,14 @@ class Batches:
         self._disagreed = self._disagreed + 1 if disagreement(runs) < DISAGREE else 0
         if self._disagreed >= 4:
             raise Irregular("independent runs settle at different values")
+
+
+def _later(runs: Sequence[Floats], cut: int) -> Floats:
+    """The sums of all runs without their first 1, 2, … batches of the first row."""
+    size = (len(runs[0]) - cut) // GROUPS
+    begin = len(runs[0]) - size * GROUPS
+    ends = np.sum([run[begin:].sum(axis=0) for run in runs], axis=0)
+    return np.asarray(ends - np.cumsum(np.sum([run[begin : begin + size] for run in runs], axis=0), axis=0))
 
 
 class Replications:

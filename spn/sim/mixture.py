@@ -81,7 +81,9 @@ class Mixture:
 
     def _of_class(self, c: int, function: Function, known: dict[int, Floats], centre: float) -> Part:
         sample = self.inside[c]
-        return jackknife(sample.rows, lambda x: function(self._mixed(self.chance, {**known, c: x})), centre, streams=sample.streams)
+        return jackknife(
+            sample.rows, lambda x: function(self._mixed(self.chance, {**known, c: x})), centre, streams=sample.streams, later=sample.later
+        )
 
     def constant(self, column: int) -> float | None:
         """The value of a primitive that was the same in all rows and classes, None where it was not."""

@@ -6,6 +6,7 @@ that nothing supports. Where all markings are known it can often be proved that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from spn.errors import SpnError
@@ -16,6 +17,7 @@ from spn.sim.classes import MarkingGraph
 from spn.sim.meter import measured
 
 FEW = 1_000_000  # firings below which something may well not have been seen by chance
+CLOSE = 1e-9  # relative: equal but for the rounding of sums
 Range = tuple[float, float]
 
 
@@ -37,9 +39,9 @@ class Proofs:
             return False
         known = self._range(p)
         if known is None:
-            return value == int(value)
+            return math.isclose(value, round(value), rel_tol=CLOSE)
         low, high = known
-        return low < high and value in (low, high)
+        return low < high and any(math.isclose(value, end, rel_tol=CLOSE) for end in known)
 
     def _range(self, p: Primitive) -> Range | None:
         """The least and the largest value over the markings, None where they are not known."""

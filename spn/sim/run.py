@@ -283,7 +283,7 @@ class _Run:
     def _value(self, m: Measure, i: Interval) -> Value:
         return Value(
             value=i.value,
-            half_width=i.half_width,
+            half_width=math.nan if math.isnan(i.value) else i.half_width,
             confidence=i.confidence,
             unit=m.unit,
             unit_factor=float(m.unit_factor),
