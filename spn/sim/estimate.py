@@ -67,9 +67,16 @@ class Interval:
         size = max(abs(self.value), NEARBY * self.magnitude) if self.near_zero else abs(self.value)
         return self.half_width / size if size > 0 and math.isfinite(self.half_width) else math.inf
 
-    def without_width(self) -> Interval:
-        """The same where nothing is known about the width."""
-        return replace(self, half_width=math.inf, parts=())
+    def with_width(self, half_width: float) -> Interval:
+        """The same with another half-width, whose sources are not known."""
+        return replace(self, half_width=half_width, parts=())
+
+
+def never_seen(confidence: float, exposure: float, streams: int) -> float:
+    """The largest rate of an event that is not seen in ``exposure`` seconds but with probability 1 - ``confidence``: -ln(1 - confidence) /
+    exposure, near 3 / exposure at 95 % (the rule of three: Hanley and Lippman-Hand, JAMA 249, 1983), if it comes at random; one that comes
+    like clockwork is seen by then in every one of the ``streams``. inf without exposure."""
+    return max(-math.log1p(-confidence), float(streams)) / exposure if exposure > 0 else math.inf
 
 
 def averages(rows: Floats) -> Floats:

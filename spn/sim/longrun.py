@@ -63,7 +63,8 @@ class Group:
 class Sample:
     """Rows for :mod:`spn.sim.estimate`, from ``streams`` independent runs, one after the other. ``warmed`` says that what was left out was
     a minor part. ``later`` (long runs only): the sums over all runs begun later, by up to a row. ``ends`` and ``each`` (replications
-    only): where every replication ended, and its row."""
+    only): where every replication ended, and its row. ``exposure``: seconds in which an event would have been seen, 0 where that is not
+    known."""
 
     rows: Floats
     streams: int
@@ -74,6 +75,7 @@ class Sample:
     ends: tuple[Ended, ...] = ()
     each: Floats = field(default_factory=lambda: np.zeros((0, 1)))
     later: Floats | None = None
+    exposure: float = 0.0
 
     def averages(self) -> Floats:
         """The averages of the primitives."""
@@ -120,6 +122,10 @@ class Outcome(Protocol):
     def warmed(self) -> bool: ...
     def averages(self) -> Floats: ...
     def interval(self, function: Function, confidence: float, magnitude: Function | None = None) -> Interval: ...
+    @property
+    def exposure(self) -> float: ...
+    @property
+    def streams(self) -> int: ...
     def constant(self, column: int) -> float | None: ...
     def groups(self) -> list[Group]: ...
 
@@ -196,6 +202,7 @@ class Batches:
         return Sample(
             rows=np.concatenate(kept),
             later=_later(runs, cut),
+            exposure=float(sum(run[:, 0].sum() for run in kept)),
             streams=len(runs),
             replications=len(runs),
             batches=n - cut,
@@ -224,12 +231,14 @@ def _later(runs: Sequence[Floats], cut: int) -> Floats:
 
 
 class Replications:
-    """Independent replications, ever more of them. ``one`` runs replication k and gives its row (1, averages) and where it ended."""
+    """Independent replications, ever more of them. ``one`` runs replication k and gives its row (1, averages) and where it ended;
+    ``span`` is the time that each averages over, 0 where they differ."""
 
-    def __init__(self, crew: Crew, one: Callable[[Engine], tuple[Floats, Ended]], fixed: int | None) -> None:
+    def __init__(self, crew: Crew, one: Callable[[Engine], tuple[Floats, Ended]], fixed: int | None, *, span: float = 0.0) -> None:
         self.crew = crew
         self.one = one
         self.fixed = fixed
+        self.span = span
         self.count = fixed or REPLICATIONS
         self.done: dict[int, tuple[Floats, Ended]] = {}
         self.kernel = crew.use_kernel(0)
@@ -269,6 +278,7 @@ class Replications:
         return Sample(
             rows=each if n < 2 * REPLICATIONS else regroup(each, REPLICATIONS),
             streams=1,
+            exposure=n * self.span,
             replications=n,
             ends=tuple(self.done[k][1] for k in range(n)),
             each=each,

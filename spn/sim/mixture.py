@@ -45,6 +45,8 @@ class Mixture:
     warm_up: float = 0.0
     warmed: bool = True
     still: frozenset[int] = field(default_factory=frozenset)
+    exposure: float = 0.0  # what was never seen was not looked for equally long in all classes
+    streams: int = 1
 
     def averages(self) -> Floats:
         return self._mixed(self.chance, self._known())

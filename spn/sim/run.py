@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, get_args
 
+import numpy as np
+
 from spn.errors import AnalysisError, refuse
-from spn.expr.nodes import Node
-from spn.measure import Measure, Primitive, primitives
+from spn.expr.nodes import Node, constant
+from spn.measure import FiringRate, Measure, Primitive, primitives
 from spn.model import Model, checked
 from spn.net import semantics
 from spn.provenance import provenance
@@ -19,7 +21,7 @@ from spn.result import RecurrentClass, Result, Value
 from spn.sim.classes import marking_graph
 from spn.sim.control import Control, Progress, all_cores
 from spn.sim.engine import Ending
-from spn.sim.estimate import Interval, measure_function
+from spn.sim.estimate import Interval, measure_function, never_seen
 from spn.sim.longrun import Batches, Collector, Group, Irregular, Outcome, Replications, collect, over_horizon, until_settled
 from spn.sim.magnitude import magnitude
 from spn.sim.mixture import MOST_CLASSES, ByClass
@@ -179,7 +181,8 @@ class _Run:
         o = self.options
         if o.horizon is not None:
             self.reason = f"averages over {o.warmup or 0:g} s to {o.horizon:g} s, by independent replications"
-            return self._collect(Replications(self.crew, over_horizon(self.crew, o.horizon, o.warmup or 0.0), o.replications))
+            span = o.horizon - (o.warmup or 0.0)
+            return self._collect(Replications(self.crew, over_horizon(self.crew, o.horizon, o.warmup or 0.0), o.replications, span=span))
         one_long_run = self.graph is None or self.graph.one_long_run
         if o.replications is None:
             try:
@@ -250,17 +253,27 @@ class _Run:
     def _estimate(self, sample: Outcome) -> None:
         c = self.options.confidence
         self.intervals = {name: sample.interval(f, c, self.magnitudes.get(name)) for name, f in self.functions.items()}
-        constant = {p: v for k, p in enumerate(self.wanted) if (v := sample.constant(k)) is not None}
+        same = {p: v for k, p in enumerate(self.wanted) if (v := sample.constant(k)) is not None}
         self.unseen = {}
         for m in self.model.measures:
             i = self.intervals[m.name]
             if i.half_width == 0 or math.isnan(i.value):
-                found = tuple(p for p in primitives(m.body, self.model.net) if p in constant and self.proofs.unseen(p, constant[p]))
+                found = tuple(p for p in primitives(m.body, self.model.net) if p in same and self.proofs.unseen(p, same[p]))
                 if found:
                     self.unseen[m.name] = found
-                    self.intervals[m.name] = i.without_width()
+                    self.intervals[m.name] = i.with_width(self._unseen_width(sample, m.name, found))
                 elif math.isnan(i.value):
-                    self.intervals[m.name] = replace(i, half_width=0.0, parts=())
+                    self.intervals[m.name] = i.with_width(0.0)
+
+    def _unseen_width(self, sample: Outcome, name: str, found: Sequence[Primitive]) -> float:
+        """How far a measure may be off because of firings that were never seen; inf where it is not firings, or no value."""
+        rate = never_seen(self.options.confidence, sample.exposure, sample.streams)
+        known = sample.averages()
+        if not math.isfinite(rate) or not all(isinstance(p, FiringRate) and constant(p.value) == 1 for p in found):
+            return math.inf
+        possible = known + rate * np.array([p in found for p in self.wanted])
+        off = abs(self.functions[name](possible) - self.functions[name](known))
+        return off if math.isfinite(off) else math.inf
 
     def _worst(self) -> float:
         doubtful = self._doubtful()
@@ -293,7 +306,7 @@ class _Run:
 
     def _note(self, name: str, i: Interval) -> str:
         if name in self.unseen:
-            return "without variation so far"
+            return "never seen to vary"
         if i.near_zero and i.half_width > self.options.precision * abs(i.value):
             return "not told from 0"
         return ""
@@ -339,8 +352,8 @@ class _Run:
             yield f"{', '.join(undefined)}: undefined, a division by 0 or the like"
         if self.unseen:
             yield (
-                f"{', '.join(self.unseen)}: without variation in {self.control.firings:,} firings, though more may be possible; "
-                "no interval can be given"
+                f"{', '.join(self.unseen)}: never seen to vary in {self.control.firings:,} firings, though it may be possible; "
+                "the interval is that of events at random, inf where there is none"
             )
         if self.crew.compiled.inexact:
             names = ", ".join(self.crew.compiled.inexact)

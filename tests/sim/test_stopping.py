@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import spn
+from spn.cli.expectations import Outcome, by_method, judge
 from spn.errors import AnalysisError
 from spn.expr.nodes import call, tokens
 from spn.measure import Average, Sojourn, Throughput, Utilisation
 from spn.sim import simulate
 from spn.sim.chances import chances
 from spn.sim.classes import marking_graph
-from spn.sim.estimate import NEARBY, Part, combined, interval
+from spn.sim.estimate import NEARBY, Part, combined, interval, never_seen
 from spn.sim.magnitude import magnitude
 from spn.sim.proof import FEW
 
@@ -104,18 +106,51 @@ def test_staleness_of_a_single_worker_is_0_at_once() -> None:
 # --- what was never seen ----------------------------------------------------------------------------------------------------
 
 
-def test_what_was_never_seen_has_no_interval() -> None:
+NEVER = """
+    units none
+    place a = 1  place b
+    timed soon : a -> b ~ det(1)
+    timed late : a -> b ~ det(2)
+    timed back : b -> a ~ exp(rate = 1)
+    measure never = throughput(late)
+    measure share = P(#b <= 1)
+    measure twice = E(#a | late)
+    measure rate  = throughput(back)
+"""
+
+
+def test_what_was_never_seen_is_not_called_impossible() -> None:
     """The second delay is longer than the first: its transition can fire by the marking, yet never does."""
-    model = spn.parse(
-        "units none  place a = 1  place b  timed soon : a -> b ~ det(1)  timed late : a -> b ~ det(2)"
-        "  timed back : b -> a ~ exp(rate = 1)  measure never = throughput(late)  measure rate = throughput(back)"
-    )
-    result = simulate(model, seed=1)
-    never = result.measures["never"]
-    assert (never.value, never.half_width) == (0.0, math.inf)
-    assert never.note
-    assert result.details["firings"] >= FEW
-    assert any("never" in note and "variation" in note for note in result.notes)
+    result = simulate(spn.parse(NEVER), seed=1)
+    never, share, twice = (result.measures[n] for n in ("never", "share", "twice"))
+    assert result.converged and result.details["firings"] >= FEW
+    assert never.value == 0.0 and never.note
+    exposure = result.details["firings"] / 2 * 2  # a cycle of two firings takes 2 s
+    assert never.half_width == pytest.approx(4 / exposure, rel=0.1)  # at 95 % the four streams weigh more than the rule of three
+    assert (share.value, share.half_width) == (1.0, 0.0)  # no marking has more
+    assert math.isnan(twice.value)
+    assert any("never" in note and "seen" in note for note in result.notes)
+
+
+def test_the_rule_of_three() -> None:
+    assert never_seen(0.95, 1000.0, 1) == pytest.approx(0.0029957, rel=1e-4)
+    assert never_seen(0.95, 1000.0, 4) == 0.004
+    assert never_seen(0.95, 0.0, 1) == math.inf
+
+
+def test_a_time_average_that_never_varied_has_no_interval() -> None:
+    model = spn.parse(NEVER.replace("late : a -> b", "late : a -> b, c") + "place c  measure none = P(#c > 0)")
+    none = simulate(model, seed=1).measures["none"]
+    assert (none.value, none.half_width) == (0.0, math.inf)
+
+
+def test_expectations_of_what_never_happens(tmp_path: Path) -> None:
+    """Decided as soon as the run is long enough to have seen it; not before."""
+    file = tmp_path / "never.spn"
+    file.write_text(NEVER + "expect never == 0 within abs 1e-4  expect never < 1e-3")
+    assert [v.outcome for v in judge(spn.load(file), by_method("simulate", 1))] == [Outcome.PASS, Outcome.PASS]
+    file.write_text(NEVER + "expect never == 1e-7 within 1 %")
+    assert [v.outcome for v in judge(spn.load(file), by_method("simulate", 1, max_seconds=1.0))] == [Outcome.UNDECIDED]
 
 
 def test_what_cannot_vary_is_exact_at_once() -> None:
