@@ -123,7 +123,7 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
         converged=solved.converged,
         classes=_classes(model, space, rewards, solved),
         details=_details(expansion, space, solved),
-        notes=tuple(_notes(model.net, expansion, space, solved)),
+        notes=(*_undefined(measures), *_notes(model.net, expansion, space, solved)),
         seconds=time.perf_counter() - began,
         provenance=provenance(
             model, {"method": NAME, "tolerance": options.tolerance, "max_states": options.max_states, "max_memory": options.max_memory}
@@ -189,6 +189,11 @@ def _details(expansion: Expansion, space: StateSpace, solved: LongRun) -> dict[s
     if expansion.phases:
         details["phases"] = dict(expansion.phases)
     return details
+
+
+def _undefined(measures: Mapping[str, float]) -> list[str]:
+    names = [name for name, v in measures.items() if math.isnan(v)]
+    return [f"{', '.join(names)}: undefined, a division by 0 or the like"] if names else []
 
 
 def _notes(net: Net, expansion: Expansion, space: StateSpace, solved: LongRun) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -105,6 +106,35 @@ def test_an_interruption_before_the_first_point_is_an_error(monkeypatch: pytest.
     monkeypatch.setattr(module, "solve", interrupted)
     with pytest.raises(AnalysisError, match="interrupted"):
         compare([CENTRAL], ("customers", [1]), measure="rate", workers=1)
+
+
+def test_an_interruption_does_not_wait_for_an_exact_solution(monkeypatch: pytest.MonkeyPatch):
+    """One job is interrupted while another, which cannot be stopped, goes on for as long as it is let."""
+    begun, released = Event(), Event()
+
+    def solve(model, **options):
+        if not begun.is_set():
+            begun.set()
+            released.wait(30)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "solve", solve)
+    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    try:
+        with pytest.raises(AnalysisError, match="interrupted"):
+            compare([CENTRAL], ("customers", [1, 2]), measure="rate", workers=2)
+        assert not released.is_set()
+    finally:
+        released.set()
+
+
+@pytest.mark.parametrize(
+    ("models", "over"),
+    [(CENTRAL, ("customers", [1])), ([CENTRAL], "customers"), ([CENTRAL], ("customers", 3)), ([CENTRAL], {"customers": [1]})],
+)
+def test_arguments_of_a_wrong_kind_are_named(models, over):
+    with pytest.raises(TypeError, match="models|over"):
+        compare(models, over, measure="rate")
 
 
 def rows(values: dict[float, float]) -> list[Row]:

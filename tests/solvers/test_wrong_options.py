@@ -63,5 +63,6 @@ def test_arithmetic_without_a_value_is_nan(method: str) -> None:
     result = spn.solve(model, method=method)
     assert result["ratio"] == pytest.approx(0.5, rel=0.05)
     assert math.isnan(result["never"])
+    assert any(note.startswith("never: undefined") for note in result.notes)
     inside = {c.kind: c.measures["ratio"] for c in result.classes}
     assert math.isnan(inside["dead"]) and inside["recurrent"] == pytest.approx(0.5, rel=0.05)
