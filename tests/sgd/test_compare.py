@@ -133,7 +133,7 @@ def test_an_interruption_does_not_wait_for_an_exact_solution(monkeypatch: pytest
     [(CENTRAL, ("customers", [1])), ([CENTRAL], "customers"), ([CENTRAL], ("customers", 3)), ([CENTRAL], {"customers": [1]})],
 )
 def test_arguments_of_a_wrong_kind_are_named(models, over):
-    with pytest.raises(TypeError, match="models|over"):
+    with pytest.raises(TypeError, match=r"models|over"):
         compare(models, over, measure="rate")
 
 
