@@ -53,6 +53,8 @@ def parse(
     **more: Setting,
 ) -> Model:
     """The model in a text; ``name`` is what messages show, ``base`` the folder of the files it reads (default: the current one)."""
+    if not isinstance(text, str):
+        raise TypeError(f"the text of a model is a str, not {type(text).__name__}; spn.load(path) reads a file")
     return _model(parse_text(_source(name, text)), _title(name), Path(base or "."), {**(params or {}), **more})
 
 

@@ -7,12 +7,13 @@ engine computes the primitives asked for and :func:`value` does the arithmetic o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from spn.errors import Diagnostic, nearest
 from spn.expr.dims import NUMBER, Dimension
-from spn.expr.evaluate import arithmetic
-from spn.expr.nodes import ONE, Atom, Exact, Node, Tokens, walk
+from spn.expr.evaluate import Undefined, arithmetic
+from spn.expr.nodes import ONE, Atom, Exact, Node, Tokens, places_of, walk
 from spn.net.model import INFINITE, ArcKind, Net, Timed
 from spn.source import Span
 
@@ -128,7 +129,8 @@ class Expectation:
     """``expect left == right within tolerance``: an equation or inequality of measures that `spn test` checks.
 
     ``op`` is one of == < <= > >=; ``tolerance`` applies to ==, relative to ``right`` unless ``absolute``. ``where`` are the values of
-    parameters for which it is meant, in base units: the model made with them is the one to ask."""
+    parameters for which it is meant, in base units: the model made with them is the one to ask. ``unit`` and ``unit_factor`` say how to
+    show the sides: as the measure that ``left`` names, if it names one."""
 
     left: Node
     op: str
@@ -136,6 +138,8 @@ class Expectation:
     tolerance: Exact
     absolute: bool = False
     where: tuple[tuple[str, Exact], ...] = ()
+    unit: str = field(default="", compare=False)
+    unit_factor: Exact = field(default=1.0, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -233,7 +237,8 @@ def primitives(body: Node, net: Net) -> tuple[Primitive, ...]:
 
 
 def value(body: Node, net: Net, known: Mapping[Primitive, float]) -> float:
-    """The measure's value from the values of its primitives; nan where a ratio is 0/0."""
+    """The measure's value from the values of its primitives; nan where it is undefined: a ratio is 0/0, or the arithmetic divides by 0 or
+    leaves the range of its functions."""
 
     def leaf(atom: Node) -> float:
         assert isinstance(atom, Atom)
@@ -246,4 +251,47 @@ def value(body: Node, net: Net, known: Mapping[Primitive, float]) -> float:
             return top / bottom
         return math.copysign(math.inf, top) if top else math.nan
 
-    return float(arithmetic(body, leaf))
+    try:
+        return float(arithmetic(body, leaf))
+    except (Undefined, OverflowError):
+        return math.nan
+
+
+def check_measures(measures: Sequence[Measure], net: Net) -> list[Diagnostic]:
+    """What is wrong with questions asked of a net: names that it does not have, two measures of one name, and markings where a
+    measure is due or the other way round. The language finds all this in the text; this is for measures made in Python."""
+    places, links = [p.name for p in net.places], [link.name for link in net.links]
+    transitions = [t.name for t in net.transitions]
+    known = {"place": places, "transition": transitions, "transition or link": transitions + links}
+    found: list[Diagnostic] = []
+    for m in measures:
+        uses = [use for n in walk(m.body) for use in _uses(n)]
+        for kind, name in dict.fromkeys(uses):
+            if kind == "":
+                found.append(Diagnostic(code="E0209", message=f"measure {m.name}: {name}", span=m.span))
+            elif name not in known[kind]:
+                near = nearest(name, known[kind])
+                message = f"measure {m.name} asks for the {kind} {name}, which the net does not have"
+                found.append(Diagnostic(code="E0201", message=message, span=m.span, help=f"did you mean {near}?" if near else ""))
+    names = [m.name for m in measures]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    return found + [Diagnostic(code="E0202", message=f"there are two measures {n}", help="give one another name") for n in twice]
+
+
+def _uses(n: Node) -> Iterator[tuple[str, str]]:
+    """The names that a node of a measure uses, with their kinds; kind "" and a complaint where it is no measure."""
+    match n:
+        case Tokens(place=p):
+            yield "", f"#{p} stands outside of E(...) or P(...)"
+        case Average(value=v, given=t):
+            yield from (("place", p) for p in sorted(places_of(v)))
+            if any(isinstance(x, Atom) for x in walk(v)):
+                yield "", "a measure stands inside of E(...) or P(...)"
+            if t is not None:
+                yield "transition", t
+        case Throughput(transition=t):
+            yield "transition", t
+        case Utilisation(target=t):
+            yield "transition or link", t
+        case Sojourn(place=p):
+            yield "place", p

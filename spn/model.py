@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from spn.errors import Diagnostic
-from spn.expr.dims import NUMBER, Dimension
+from spn.errors import Diagnostic, ModelError
+from spn.expr.dims import NUMBER, Dimension, base_unit
 from spn.expr.nodes import Exact, Node
-from spn.measure import Expectation, Measure
+from spn.measure import Expectation, Measure, check_measures
 from spn.net.model import Net
 from spn.source import Source, Span
 
@@ -53,7 +54,7 @@ class Sweep:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Model:
     """What a file means once parameters have values. ``unitless`` marks a ``units none`` file: results carry no units.
     ``warnings`` are the findings of the checks that do not make the model wrong; ``fits`` describes every fitted law used.
@@ -72,3 +73,31 @@ class Model:
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
     source: Source | None = field(default=None, compare=False, repr=False)
     variant: Callable[[Mapping[str, Exact]], Model] | None = field(default=None, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        """Its size, its parameters and its measures, in a few lines; the fields hold the rest."""
+        sizes = ((len(self.net.places), "place"), (len(self.net.transitions), "transition"), (len(self.net.links), "link"))
+        lines = [f"model {self.name}: {', '.join(f'{n} {what}' + 's' * (n != 1) for n, what in sizes if n) or 'empty'}"]
+        if self.parameters:
+            lines.append(f"parameters: {', '.join(f'{p.name} = {_shown(p)}' for p in self.parameters)}")
+        if self.measures:
+            lines.append(f"measures: {', '.join(m.name for m in self.measures)}")
+        return "\n".join([*lines, *(f"warning: {w.message}" for w in self.warnings)])
+
+
+def checked(model: object) -> Model:
+    """The model, once it is certain to be one whose measures can be asked of its net: a TypeError for anything else, a ModelError with
+    all that is wrong with the measures."""
+    if not isinstance(model, Model):
+        raise TypeError(f"a Model is due, as spn.load and spn.parse make them, or spn.Model(name=…, net=…); not {type(model).__name__}")
+    problems = check_measures(model.measures, model.net)
+    if problems:
+        raise ModelError(*problems)
+    return model
+
+
+def _shown(p: Parameter) -> str:
+    """A parameter as it was written, or its value in base units where that was computed."""
+    if re.fullmatch(r"[\d.]+ ?[A-Za-z/%]*|true|false", p.text):
+        return p.text
+    return f"{float(p.value):.6g} {base_unit(p.dimension)}".rstrip()

@@ -86,7 +86,9 @@ class Result:
         return result_text(self)
 
     def __getitem__(self, name: str) -> float:
-        """The value of a measure in base units: ``result["steps"]``."""
+        """The value of a measure in base units: ``result["steps"]``; a KeyError that names the measures where there is no such one."""
+        if name not in self.measures:
+            raise KeyError(f"there is no measure {name!r}; there are {', '.join(self.measures) or 'none'}")
         return self.measures[name].value
 
     def to_dict(self) -> dict[str, Any]:

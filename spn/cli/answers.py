@@ -16,7 +16,7 @@ from spn.expr.nodes import Tokens
 from spn.expr.text import name
 from spn.measure import Average, Measure, Throughput
 from spn.model import Model
-from spn.report.draw import write
+from spn.report.draw import writable, write
 from spn.result import Result
 from spn.show.table import classes_grid, counterexamples, figures, headline, measures_grid, parameters_text, properties_grid, warnings_of
 from spn.show.text import count
@@ -27,6 +27,8 @@ def loaded(arguments: argparse.Namespace) -> Model:
     from spn.loading import load
 
     path = model_file(arguments.file)
+    if (output := getattr(arguments, "output", None)) and output != "-":
+        writable(output)
     given, calibration = parameters(arguments, path)
     model = load(path, params=given)
     for line in calibration:
@@ -62,12 +64,12 @@ def json_text(data: Any) -> str:
 
 def answer(result: Result, model: Model, arguments: argparse.Namespace) -> int:
     """Print a result as asked for and return the exit code that it deserves."""
-    if arguments.output:
-        write((json_text(result.to_dict()) + "\n").encode(), arguments.output)
     if arguments.json:
         print_json(result.to_dict())
     else:
         print_result(result, model)
+    if arguments.output:  # last, so that nothing is lost where it cannot be written
+        write((json_text(result.to_dict()) + "\n").encode(), arguments.output)
     if interrupted(result):
         return Code.INTERRUPTED
     return Code.OK if result.converged else Code.FAILED

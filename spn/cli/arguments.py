@@ -74,7 +74,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    return parser().parse_args(arguments)
+    found, unknown = parser().parse_known_args(arguments)
+    if unknown:
+        complain(f"unrecognized arguments: {' '.join(unknown)}", f"see `spn {found.command} --help`")
+        raise SystemExit(int(Code.USAGE))
+    return found
 
 
 def _command(commands: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:

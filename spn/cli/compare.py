@@ -12,7 +12,7 @@ from spn.cli.calibration import parameters, print_calibration
 from spn.cli.codes import Code
 from spn.cli.inputs import model_file, sweep
 from spn.cli.terminal import Progress, note, prose, say, show, terminal_width
-from spn.report.draw import chosen_format
+from spn.report.draw import chosen_format, writable
 from spn.report.plot import FORMATS
 from spn.show.grid import width
 from spn.show.table import Comparison, comparison_grid, comparison_list, saturation_lines
@@ -25,6 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     paths = [model_file(f) for f in arguments.files]
     if arguments.output:
         chosen_format(arguments.output, None, FORMATS)  # before the work, not after it
+        writable(arguments.output)
     given, calibration = parameters(arguments)
     from spn.sgd.compare import compare
 

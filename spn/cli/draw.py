@@ -18,8 +18,9 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.buffer.write(draw(loaded(arguments)).render(arguments.format or "svg"))
         sys.stdout.buffer.flush()
         return Code.OK
+    model = loaded(arguments)
     path = Path(arguments.output or f"{Path(arguments.file).stem}.{arguments.format or 'svg'}")
     form = chosen_format(path, arguments.format)
-    write(draw(loaded(arguments)).render(form), path)
+    write(draw(model).render(form), path)
     say(f"wrote {path}")
     return Code.OK

@@ -43,6 +43,14 @@ class Verdict:
     method: str
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while a model was simulated; ``verdicts`` by what was estimated until then."""
+
+    def __init__(self, verdicts: list[Verdict]) -> None:
+        super().__init__()
+        self.verdicts = verdicts
+
+
 Estimates = Mapping[str, Value]
 Answer = Callable[[Model, Callable[[Estimates], bool]], Result]
 
@@ -51,7 +59,7 @@ def judge(model: Model, answer: Answer) -> list[Verdict]:
     """The verdict on every expectation, in the order of the file.
 
     ``answer`` is given the model with both sides of the expectations as its measures, and a function that says of estimates at level
-    :data:`CONFIDENCE` whether they decide every expectation.
+    :data:`CONFIDENCE` whether they decide every expectation. Raises :class:`Interrupted` where the answer was cut short by Ctrl-C.
     """
     verdicts: dict[int, Verdict] = {}
     for group in _groups(model):
@@ -92,7 +100,10 @@ def _judged(group: _Group, answer: Answer) -> Mapping[int, Verdict]:
         return all(_verdict(e, i, estimates, "").outcome is not Outcome.UNDECIDED for i, e in group.members.items())
 
     result = answer(_asking(group), decided)
-    return {i: _verdict(e, i, result.measures, result.method) for i, e in group.members.items()}
+    verdicts = {i: _verdict(e, i, result.measures, result.method) for i, e in group.members.items()}
+    if result.details.get("interrupted"):
+        raise Interrupted(list(verdicts.values()))
+    return verdicts
 
 
 def by_method(method: str, seed: int, max_seconds: float = MAX_SECONDS, progress: Callable[[Any], None] | None = None) -> Answer:

@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from spn.cli.arguments import parse
-from spn.cli.codes import Code
+from spn.cli.codes import Code, is_interruption
 from spn.cli.terminal import complain, report
 from spn.errors import AnalysisError, SemanticsError, SpnError
 
 DEBUG = "SPN_DEBUG"
-INTERRUPTED_EARLY = frozenset({"E0690", "E0706"})  # Ctrl-C before there was anything to print
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _guarded(argv: Sequence[str] | None) -> int:
+    _open_closed_streams()
     _tolerate_narrow_encodings()
     try:
         code = run(parse(argv))
@@ -67,9 +67,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _code_of(error: SpnError) -> int:
-    if any(d.code in INTERRUPTED_EARLY and d.message.startswith("interrupted") for d in error.diagnostics):
+    if is_interruption(error):
         return Code.INTERRUPTED
     return Code.FAILED if isinstance(error, AnalysisError | SemanticsError) else Code.USAGE
+
+
+def _open_closed_streams() -> None:
+    """A stream that the shell closed (``>&-``) is no stream at all in Python: what goes there is dropped."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _tolerate_narrow_encodings() -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from spn.cli.answers import print_json
-from spn.cli.codes import Code
-from spn.cli.expectations import Outcome, Verdict, by_method, judge
+from spn.cli.codes import Code, is_interruption
+from spn.cli.expectations import Interrupted, Outcome, Verdict, by_method, judge
 from spn.cli.inputs import model_files, settings
 from spn.cli.sampling import progress_line
-from spn.cli.terminal import Progress, report, say, show
+from spn.cli.terminal import Progress, complain, report, say, show
 from spn.errors import Diagnostic, SpnError
 from spn.model import Model
 from spn.result import Finding, plain, plain_value
 from spn.show.grid import Align, Column, Grid
-from spn.show.text import count, estimate, number
+from spn.show.text import count, estimate, number, with_unit
 
 Found = tuple[Path, list[Verdict], Mapping[str, Finding], tuple[Diagnostic, ...]]
 Claims = Mapping[str, Finding]
@@ -31,15 +31,23 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = settings(arguments.parameter)
     found: list[Found] = []
     files = model_files(arguments.files)
-    with Progress() as progress:
-        for i, path in enumerate(files):
-            progress.show(str(path), i / len(files))
-            found.append((path, *_judged(path, chosen, arguments, progress)))
+    interrupted = False
+    try:
+        with Progress() as progress:
+            for i, path in enumerate(files):
+                progress.show(str(path), i / len(files))
+                found.append((path, *_judged(path, chosen, arguments, progress)))
+    except KeyboardInterrupt as stop:
+        interrupted = True
+        if isinstance(stop, Interrupted):
+            found.append((files[len(found)], stop.verdicts, {}, ()))
     if arguments.json:
         print_json([_record(*entry) for entry in found])
     else:
         _print(found, arguments.verbose)
-    return _code(found)
+    if interrupted:
+        complain(f"interrupted: {len(found)} of {count(len(files), 'file')} looked at")
+    return Code.INTERRUPTED if interrupted else _code(found)
 
 
 def _judged(
@@ -53,6 +61,8 @@ def _judged(
         model = load(path, params=chosen)
         return judge(model, answer), _claims(model), ()
     except SpnError as error:
+        if is_interruption(error):
+            raise KeyboardInterrupt from None
         return [], {}, error.diagnostics
 
 
@@ -112,9 +122,10 @@ def text_of(verdict: Verdict) -> str:
 
 
 def _found(verdict: Verdict) -> str:
-    shown, half = estimate(verdict.left, verdict.half_width)
-    side = f"{shown} ± {half}" if half else shown
-    return f"{side} {verdict.expectation.op} {number(verdict.right)}" if verdict.outcome is not Outcome.PASS else side
+    e, factor = verdict.expectation, float(verdict.expectation.unit_factor)
+    shown, half = estimate(verdict.left / factor, None if verdict.half_width is None else verdict.half_width / factor)
+    side = with_unit(f"{shown} ± {half}" if half else shown, e.unit)
+    return f"{side} {e.op} {with_unit(number(verdict.right / factor), e.unit)}" if verdict.outcome is not Outcome.PASS else side
 
 
 def _tally(outcomes: list[Outcome], errors: tuple[Diagnostic, ...]) -> str:

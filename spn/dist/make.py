@@ -16,6 +16,8 @@ from spn.expr.nodes import exact
 def law(family: str, *positional: Any, **named: Any) -> Law:
     """A law of a family of the language, in base units: ``law("erlang", 4, mean=0.012)``, ``law("lognormal", mean=0.18, cv=0.08)``,
     ``law("hyperexp", probs=[0.3, 0.7], rates=[1, 5])``. A :class:`ModelError` says what is wrong and lists the parameters."""
+    if not isinstance(family, str):
+        raise TypeError(f"the family of a law is given by its name, as in law('exp', mean=1), not by {family!r}")
     known = FAMILIES.get(family)
     if known is None:
         near = nearest(family, FAMILIES)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spn.dist.law import Law
+from spn.dist.law import Law, Style
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Fit:
     def describe(self) -> str:
         """One line: the law, what it was fitted to, and how well."""
         origin = f" of {self.source}" if self.source else ""
-        return f"{self.law.describe()} from {self.n} durations{origin}: mean {self.mean:.6g} s, cv {self.cv:.4g}; {self._quality()}"
+        return f"{_spelled(self.law)} from {self.n} durations{origin}: mean {self.mean:.6g} s, cv {self.cv:.4g}; {self._quality()}"
 
     def literal(self) -> str:
         """The law as model text that reads back to the last digit: ``lognormal(mean=0.18 s, cv=0.08)``."""
@@ -84,7 +84,7 @@ class Fit:
         if self.alternatives:
             lines.append(f"  {'family':<10} {'AICc':>14} {'BIC':>14} {'KS':>8}  law")
             lines += [
-                f"  {a.family:<10} {a.aicc:>14.2f} {a.bic:>14.2f} {a.ks:>8.4f}  {a.law.describe()}" for a in self.alternatives if a.law
+                f"  {a.family:<10} {a.aicc:>14.2f} {a.bic:>14.2f} {a.ks:>8.4f}  {_spelled(a.law)}" for a in self.alternatives if a.law
             ]
             lines += [f"  {a.family:<10} {a.note}" for a in self.alternatives if not a.law]
         return "\n".join([*lines, *(f"  warning: {w}" for w in self.warnings)])
@@ -93,6 +93,11 @@ class Fit:
         if self.p_value is None:
             return f"KS distance {self.ks:.4f}"
         return f"KS distance {self.ks:.4f}, p {self.p_value:.3f} by parametric bootstrap"
+
+
+def _spelled(law: Law) -> str:
+    """The law as a model would hold it, to six digits."""
+    return law.spelling(Style(unit="s"))
 
 
 def _row(a: Alternative) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _equal(x: Floats, resolution: float) -> bool:
 
 
 def _family(name: str) -> str:
-    kind = ALIASES.get(name.lower(), name.lower())
+    kind = ALIASES.get(str(name).lower(), str(name).lower())
     known = ["auto", *ESTIMATORS, *DISCRETE]
     if kind not in known:
         near = nearest(kind, [*known, *ALIASES])
@@ -90,7 +90,7 @@ def _family(name: str) -> str:
 
 
 def _criterion(name: str) -> str:
-    if name.lower() not in CRITERIA:
+    if str(name).lower() not in CRITERIA:
         raise refuse(DataError, "E0811", f"no criterion {name!r}", help=" or ".join(CRITERIA))
     return name.lower()
 

@@ -255,9 +255,18 @@ class _Elaboration:
         if e.tolerance is not None:
             tolerance = self.number(e.tolerance, "a tolerance")
             self.tolerance(e, tolerance, right)
+        named = next((m for m in self.measures if isinstance(e.left, ast.Name) and m.name == e.left.text), None)
         self.expectations.append(
             Expectation(
-                left=left, op=str(e.op), right=right, tolerance=tolerance, absolute=e.absolute, where=self.settings(e.where), span=e.span
+                left=left,
+                op=str(e.op),
+                right=right,
+                tolerance=tolerance,
+                absolute=e.absolute,
+                where=self.settings(e.where),
+                unit=named.unit if named is not None else "",
+                unit_factor=named.unit_factor if named is not None else Fraction(1),
+                span=e.span,
             )
         )
 
@@ -505,7 +514,10 @@ def warnings(file: ast.File, scope: Scope, net: Net) -> Iterator[Diagnostic]:
     for place in net.places:
         if place.name not in touched:
             yield _warning("W0201", f"no arc touches place {quoted(place.name)}", place.span)
-    for kind, space in ((Kind.PARAM, scope.values), (Kind.DIST, scope.values), (Kind.LINK, scope.links)):
+    # A law that the caller replaced may have been the only one to use a parameter: no fault of the file's.
+    replaced = any(isinstance(s, ast.Dist) and s.law.span.source is not s.span.source for s in file.statements)
+    values = () if replaced else ((Kind.PARAM, scope.values), (Kind.DIST, scope.values))
+    for kind, space in (*values, (Kind.LINK, scope.links)):
         for symbol in space.values():
             if symbol.kind is kind and (kind, symbol.name.text) not in scope.used:
                 yield _warning("W0202", f"{kind} {quoted(symbol.name.text)} is not used", symbol.name.span)

@@ -130,12 +130,16 @@ class Inference:
     def _mismatch(self, node: ast.Expr, found: Dimension, due: Dimension, where: Context) -> None:
         text = node.span.text
         if found == NUMBER and not self.scope.unitless:
-            example = proposed(due, text if isinstance(node, ast.Number) else f"({text})")
+            example = proposed(due, text if isinstance(node, ast.Number | ast.Name) else f"({text})")
             self.report.error("E0301", f"{where.what}: the unit is missing, {spell(due)} is due", node.span, help=f"write {example}")
             return
         help = ""
         if isinstance(node, ast.Binary) and node.op is BinaryOp.DIV and found * TIME * TIME == due:
             help = "`/` binds to the left, so that a / 10 Gbit/s is (a / 10 Gbit) / s: write a / (10 Gbit/s)"
+        elif found == due * TIME and due != NUMBER and not isinstance(node, ast.Binary):
+            help = f"write {text}/s"
+        elif found * due == NUMBER:
+            help = f"write 1 / ({text})"
         label = f"this is {spell(found)}"
         self.report.error("E0303", f"{where.what}: {spell(due)} is due, found {spell(found)}", node.span, label=label, help=help)
 

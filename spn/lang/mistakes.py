@@ -286,6 +286,8 @@ def _marks(m: Mistake) -> Diagnostic | None:
                 return m.error("E0101", f"`{wrong}` is written `{right}` here", f"write {right}", span)
     if m.found.text == "!" and "NOT" in m.expected:
         return m.error("E0101", "`!` is written `not` in expressions", "write not")
+    if m.found.text == "?" and "COMPARE" in m.expected:
+        return m.error("E0101", "a choice is written if(condition, a, b)", "for instance if(n > 1, 2 s, 1 s)")
     if m.found.text == "%" and "COMPARE" in m.expected:
         return m.error("E0101", "`%` is a unit, 0.01, and follows a number", "the remainder is `mod`")
     return None
@@ -350,6 +352,23 @@ def _odd_name(m: Mistake) -> Diagnostic | None:
     return m.error("E0107", f"`{text}` is no name as it stands", f"write it in backquotes: `{text}`{tokens}", span)
 
 
+def _two_words(m: Mistake) -> Diagnostic | None:
+    """A name of two words, where one is declared: ``param big jobs : count``."""
+    declared = len(m.before) == 2 and m.keyword in DECLARE_ONE - {"place"} and m.last.kind == "word"
+    follows = m.after[0].text if m.after else ""
+    if (
+        not declared
+        or m.found.kind != "word"
+        or m.found.first
+        or m.found.text in RESERVED
+        or follows not in (":", "=", *("(" * (m.keyword == "link")))
+    ):
+        return None
+    text = f"{m.last.text} {m.found.text}"
+    help = f"write it in backquotes, `{text}`, or as {m.last.text}_{m.found.text}"
+    return m.error("E0107", f"`{text}` is no name as it stands", help, Span(m.source, m.last.start, m.found.end))
+
+
 def _just_declared(m: Mistake) -> bool:
     """Is the token before the error the name that a statement declares?"""
     if len(m.before) < 2 or m.last.kind != "word":
@@ -389,6 +408,12 @@ def _comma_of_places(m: Mistake) -> Diagnostic | None:
     return None
 
 
+def _plus(m: Mistake) -> Diagnostic | None:
+    if _in_arcs(m) and m.found.text == "+":
+        return m.error("E0109", "arcs are separated by commas, not by `+`", "write a, b -> c")
+    return None
+
+
 def _in_arcs(m: Mistake) -> bool:
     return m.keyword in ("timed", "immediate") and m.has(":") and not m.has("~")
 
@@ -416,6 +441,12 @@ _EXAMPLES = {"exp": "exp(rate = 2/s) or exp(mean = 3 s)", "det": "det(3 s)"}
 def _place_tokens(m: Mistake) -> Diagnostic | None:
     if m.keyword == "place" and m.found.text in ("(", ":") and len(m.before) >= 2:
         return m.error("E0101", "the initial tokens of a place follow `=`", f"write place {m.last.text} = 3")
+    return None
+
+
+def _capacity(m: Mistake) -> Diagnostic | None:
+    if m.keyword == "link" and len(m.before) == 2 and "LPAR" in m.expected and not m.over:
+        return m.error("E0101", "the capacity of a link stands in parentheses", f"write link {m.last.text}(capacity = 10 Gbit/s)")
     return None
 
 
@@ -460,6 +491,32 @@ def _timeless(m: Mistake) -> Diagnostic | None:
         help = "make it `timed`, with a law after `~`"
         return m.error("E0113", f"an immediate transition takes no time, so it has no `{m.found.text}`", help)
     return None
+
+
+def _condition(m: Mistake) -> Diagnostic | None:
+    """``if`` for ``when``, after the arcs or the law of a transition: on one line with them, and no block follows."""
+    if m.keyword == "if" and not m.before[0].first and "{" not in (m.found.text, *(t.text for t in m.before)):
+        start = m.before[0].start
+        line = m.source.text[m.source.text.rfind("\n", 0, start) + 1 : start]
+        if line.lstrip().startswith(("timed", "immediate")) and "->" in line:
+            return m.error("E0101", "the condition of a transition follows `when`", "write when", m.at(m.before[0]))
+    return None
+
+
+def _clause(m: Mistake) -> Diagnostic | None:
+    """A clause before the law, or one that is misspelt."""
+    if m.keyword not in ("timed", "immediate") or not m.has("->") or m.found.kind != "word" or m.found.first:
+        return None
+    word = m.found.text
+    if m.keyword == "timed" and word in AFTER_ARCS and not m.has("~") and any(t.text == "~" for t in m.after):
+        return m.error("E0113", f"the law comes right after the arcs, before `{word}`", f"write ~ LAW {word} …")
+    near = _CLAUSE_WORDS.get(word.casefold()) or nearest(word, AFTER_ARCS)
+    if near and word not in RESERVED | AFTER_ARCS | LAW_WORDS and m.last.text not in (",", *_BEFORE_NAMES):
+        return m.error("E0101", f"`{word}` begins no clause of a transition", f"did you mean {near}?")
+    return None
+
+
+_CLAUSE_WORDS = {"prob": "weight", "probability": "weight", "guard": "when", "policy": "memory", "prio": "priority", "on": "over"}
 
 
 def _law(m: Mistake) -> Diagnostic | None:
@@ -559,15 +616,20 @@ RULES: tuple[Callable[[Mistake], Diagnostic | None], ...] = (
     _unclosed_bracket,
     _marks,
     _decimal,
+    _condition,
     _asked,
     _composed,
     _statement,
     _timeless,
     _odd_name,
+    _two_words,
+    _clause,
+    _plus,
     _comma,
     _reserved,
     _call,
     _place_tokens,
+    _capacity,
     _colon,
     _star,
     _arrow,

@@ -151,7 +151,7 @@ def unfit(value: Exact, kind: str) -> str:
         case "count" if value < 0 or value != int(value):
             return "no count: a whole number, not negative"
         case "probability" if not 0 <= value <= 1:
-            return "no probability: a number from 0 to 1"
+            return "no probability: a number from 0 to 1, or 0 % to 100 %"
         case "bool" if value not in (0, 1):
             return "no bool: true or false"
     return ""

@@ -467,6 +467,8 @@ def _unknown_value(name: ast.Name, scope: Scope, report: Report) -> None:
         help = f"{quoted(text)} is a transition: throughput({quoted(text)}) is its firing rate"
     elif text in scope.links:
         help = f"{quoted(text)} is a link: utilisation({quoted(text)}) is its load"
+    elif text.casefold() in ("infinite", "infinity", "infty"):
+        help = "infinitely many servers are written servers inf"
     else:
         near = report.nearest(text, [*scope.values, *UNITS])
         marking = None if near else report.nearest(text, scope.places)

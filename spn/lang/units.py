@@ -45,9 +45,12 @@ def is_unit(word: str) -> bool:
 
 
 def proposed(dimension: Dimension, number: str) -> str:
-    """How a bare number would be written with a unit of this dimension: ``3`` and time give ``3 s``, and a rate ``3/s``."""
+    """How a bare number would be written with a unit of this dimension: ``3`` and time give ``3 s``, and a rate ``3/s``; a unit stands
+    right after a literal only, so ``n`` gives ``n * s``."""
     unit = _PROPOSED.get(dimension, str(dimension))
-    return f"{number}{unit}" if unit.startswith("/") else f"{number} {unit}"
+    if unit.startswith("/"):
+        return f"{number}{unit}"
+    return f"{number} {unit}" if number[:1].isdigit() else f"{number} * {unit}"
 
 
 def unit_of(node: ast.Expr) -> Unit | None:

@@ -7,6 +7,7 @@ to fast in each round.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,20 @@ ROUNDS = 60
 LARGEST_GROUP = 5_000  # states of a group that is solved as a whole
 
 
-def by_aggregation(rates: Rates, tolerance: float) -> Floats:
-    """Stationary probabilities by alternating between groups and their members.
+Solver = Callable[[Rates], Floats]
+
+
+def by_aggregation(rates: Rates, tolerance: float, solve: Solver, residual: Callable[[Rates, Floats], float]) -> Floats:
+    """Stationary probabilities by alternating between groups and their members; ``solve`` gives those of the small chain between groups.
 
     Raises ZeroDivisionError where the rates suggest no grouping."""
-    from spn.markov.stationary import residual_of
-
     label = _grouping(rates)
     members = _Members(rates, label)
     pi = np.full(rates.n, 1.0 / rates.n)
     best, best_error = pi, np.inf
     for _ in range(ROUNDS):
-        pi = members.solve(regroup(rates, pi, label))
-        error = residual_of(rates, pi)
+        pi = members.solve(regroup(rates, pi, label, solve))
+        error = residual(rates, pi)
         if error < best_error:
             best, best_error = pi, error
         if error <= 1e-2 * tolerance:
@@ -46,17 +48,14 @@ def _grouping(rates: Rates) -> Ints:
     return fitting[-1]
 
 
-def regroup(rates: Rates, pi: Floats, label: Ints) -> Floats:
+def regroup(rates: Rates, pi: Floats, label: Ints, solve: Solver) -> Floats:
     """The same shares inside the groups, the weights of the groups exact for these shares."""
-    from spn.markov.stationary import stationary
-
     count = int(label.max()) + 1
     mass = np.bincount(label, pi, count)
     share = np.where(mass[label] > 0, pi / np.where(mass > 0, mass, 1.0)[label], 1.0 / np.bincount(label)[label])
     sources = rates.sources()
     coupling = compressed(count, label[sources], label[rates.columns], share[sources] * rates.values)
-    weight: Floats = stationary(coupling).pi
-    return weight[label] * share
+    return np.asarray(solve(coupling)[label] * share)
 
 
 class _Members:

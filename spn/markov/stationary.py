@@ -86,7 +86,7 @@ def _methods(rates: Rates, tolerance: float) -> Iterator[tuple[str, Method]]:
     yield "IDR(4) with ILU(0)", lambda: krylov.by_idr(rates, tolerance)
     yield "sparse GTH", lambda: by_reduction(rates, LONG_WORK)
     yield "GMRES with ILU(0)", lambda: krylov.by_gmres(rates, tolerance)
-    yield "aggregation-disaggregation", lambda: by_aggregation(rates, tolerance)
+    yield "aggregation-disaggregation", lambda: by_aggregation(rates, tolerance, lambda small: stationary(small).pi, residual_of)
 
 
 def _eliminate_first(rates: Rates) -> bool:

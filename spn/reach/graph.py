@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.errors import AnalysisError, refuse
+from spn.errors import AnalysisError, SpnError, refuse
 from spn.net import semantics
 from spn.net.model import Marking, Net, Timed, initial_marking
 from spn.net.semantics import Rules
@@ -26,6 +26,7 @@ NARROW = 12  # states of a level up to which the plain semantics is faster than 
 BLOCK = 50_000  # states expanded at a time
 COMPILED = 100_000  # states from which the kernel is worth its loading
 MASK = 2**64 - 1
+MOST_TOKENS = 2**63 - 1
 
 
 class Expansion(NamedTuple):
@@ -206,12 +207,18 @@ class _Search:
                 arcs.append((i, t, w))
                 after.append(semantics.fire(self.rules, t, m))
         source, transition, weight = zip(*arcs, strict=True) if arcs else ((), (), ())
-        return Expansion(_ints(source), _ints(transition), np.array(weight, dtype=np.float64), _rows(after, rows.shape[1]), vanishing)
+        return Expansion(_ints(source), _ints(transition), np.array(weight, dtype=np.float64), self._rows(after), vanishing)
 
     def _timed(self, m: Marking) -> list[tuple[int, float]]:
         rates = semantics.clock_rates(self.rules, m)
         total = [(t, self.law[t] * x * semantics.running_clocks(self.rules, t, m)) for t, x in rates.items() if x > 0]
         return [(t, _finite(self.net, t, w)) for t, w in total]
+
+    def _rows(self, markings: list[Marking]) -> Ints:
+        try:
+            return np.array(markings, dtype=np.int64).reshape(len(markings), len(self.net.places))
+        except OverflowError:
+            raise _overflow(self.net, markings) from None
 
     def _wide(self, rows: Ints) -> Expansion:
         row, transition, weight, vanishing = many.choices(self.batch, rows)
@@ -238,6 +245,17 @@ class _Search:
         return after
 
 
+def _overflow(net: Net, markings: list[Marking]) -> SpnError:
+    place = next(p for m in markings for p, k in zip(net.places, m, strict=True) if k > MOST_TOKENS)
+    return refuse(
+        AnalysisError,
+        "E0603",
+        f"place {place.name} gets more than {MOST_TOKENS:,} tokens",
+        span=place.span,
+        help="the net may be unbounded, or a multiplicity grows without limit",
+    )
+
+
 def _finite(net: Net, t: int, weight: float) -> float:
     if not math.isfinite(weight):
         transition = net.transitions[t]
@@ -249,7 +267,3 @@ def _finite(net: Net, t: int, weight: float) -> float:
 
 def _ints(values: Sequence[int]) -> Ints:
     return np.array(values, dtype=np.int64)
-
-
-def _rows(markings: list[Marking], places: int) -> Ints:
-    return np.array(markings, dtype=np.int64).reshape(len(markings), places)

@@ -3,7 +3,7 @@
 Places are circles holding a dot a token (from six on a number), timed transitions boxes (white: exponential, black: deterministic,
 grey: any other law, blue: transfer over a link), immediate ones thin black bars. Inhibitor arcs end in a small circle, test arcs are
 dashed, flush arcs have two heads; multiplicities other than 1 stand on the arcs. Links are rounded boxes, dotted to the transitions
-that use them. The text is a function of the net alone, so equal nets give equal files.
+that use them. Cycles are folded (:mod:`spn.report.fold`). The text is a function of the net alone, so equal nets give equal files.
 
 Every node is a table whose text rows lie above and below the shape: Graphviz then keeps room for them, which it does not for ``xlabel``.
 Arcs are drawn first and texts on white, so that no arc strikes a text out.
@@ -11,7 +11,7 @@ Arcs are drawn first and texts on white, so that no arc strikes a text out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from textwrap import wrap
 from typing import Final
@@ -19,6 +19,7 @@ from typing import Final
 from spn.expr.nodes import ONE
 from spn.expr.text import to_text
 from spn.net.model import Arc, ArcKind, Link, Net, Place, Timed, Transition
+from spn.report.fold import Node, columns
 from spn.report.labels import WITH_UNITS, Units, link_lines, place_lines, transition_lines
 
 MAX_DOTS: Final = 5
@@ -49,8 +50,9 @@ def to_dot(net: Net, units: Units = WITH_UNITS, title: str = "") -> str:
     lines += [_place(p) for p in net.places]
     lines += [_transition(t, units) for t in net.transitions]
     lines += [_link(link, units) for link in net.links]
+    column = columns(net)
     for t in net.transitions:
-        lines += [_arc(t, arc) for arc in t.arcs]
+        lines += [_arc(t, arc, column) for arc in t.arcs]
     lines += _link_lines(net)
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -140,10 +142,15 @@ def _link(link: Link, units: Units) -> str:
     return f'{_node_id("link", link.name)} [{box}, color="{LINK}", fontcolor="{LINK}", fontsize=9, label=<{text}>];'
 
 
-def _arc(t: Transition, arc: Arc) -> str:
+def _arc(t: Transition, arc: Arc, column: Mapping[Node, int]) -> str:
+    """An arc that leads to the left is written from its head to its tail, so that the layout keeps its direction."""
     place, transition = _node_id("place", arc.place), f"{_node_id('transition', t.name)}:t"
     tail, head = (transition, place) if arc.kind is ArcKind.OUTPUT else (place, transition)
     attributes = [a for a in (_ARC_STYLE[arc.kind], _multiplicity(arc)) if a]
+    place_first = column["place", arc.place] < column["transition", t.name]
+    if place_first == (arc.kind is ArcKind.OUTPUT):
+        tail, head = head, tail
+        attributes = ["dir=back", *(a.replace("arrowhead", "arrowtail") for a in attributes)]
     return f"{tail} -> {head}{' [' + ', '.join(attributes) + ']' if attributes else ''};"
 
 

@@ -57,6 +57,8 @@ def draw(subject: Net | Model, path: str | os.PathLike[str] | None = None, *, fo
 def _dot(subject: Net | Model) -> str:
     if isinstance(subject, Model):
         return to_dot(subject.net, UNITLESS if subject.unitless else WITH_UNITS, subject.name)
+    if not isinstance(subject, Net):
+        raise TypeError(f"a Model or a Net can be drawn, not {type(subject).__name__}; spn.load(path) makes a model of a file")
     return to_dot(subject)
 
 
@@ -70,6 +72,20 @@ def chosen_format(path: str | os.PathLike[str], form: str | None = None, formats
     near = nearest(wanted, formats)
     what = f"cannot write pictures as {wanted!r}" if wanted else f"the name {os.fspath(path)!r} has no suffix that says the format"
     raise refuse(ModelError, "E0913", what, help=(f"did you mean {near}? " if near else "") + f"formats: {', '.join(formats)}")
+
+
+def writable(path: str | os.PathLike[str]) -> None:
+    """A DataError where a file can never be written there: better before long work than after it. Nothing is created."""
+    target = Path(path)
+    reason = ""
+    if target.is_dir():
+        reason = "it is a folder"
+    elif not target.parent.is_dir():
+        reason = f"there is no folder {target.parent}"
+    elif not os.access(target if target.exists() else target.parent, os.W_OK):
+        reason = "permission denied"
+    if reason:
+        raise refuse(DataError, "E0914", f"cannot write {os.fspath(path)}: {reason}", help="give another path with -o")
 
 
 def write(content: bytes, path: str | os.PathLike[str]) -> None:

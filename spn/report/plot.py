@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from spn.report.draw import chosen_format, write
-from spn.show.table import Comparison, Point, unit_text
+from spn.show.table import Comparison, Point, over_text, unit_text
 from spn.show.text import number, percent
 
 if TYPE_CHECKING:
@@ -77,14 +77,15 @@ def _draw_comparison(axes: Axes, comparison: Comparison) -> None:
     mechanisms = tuple(dict.fromkeys(r.mechanism for r in comparison.rows))
     for i, mechanism in enumerate(mechanisms):
         rows = [r for r in comparison.rows if r.mechanism == mechanism]
-        _mechanism(axes, rows, COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)])
-        _saturation(axes, rows, comparison.saturation.get(mechanism), COLOURS[i % len(COLOURS)])
-    _ideal(axes, comparison.rows)
-    axes.set_xlabel(comparison.over)
+        _mechanism(axes, rows, comparison.over_factor, COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)])
+        _saturation(axes, rows, comparison.saturation.get(mechanism), comparison.over_factor, COLOURS[i % len(COLOURS)])
+    if comparison.scaling:
+        _ideal(axes, comparison.rows, comparison.over_factor)
+    axes.set_xlabel(over_text(comparison))
     unit = unit_text(comparison.unit)
     axes.set_ylabel(f"{comparison.measure} [{'1' + unit if unit.startswith('/') else unit}]" if unit else comparison.measure)
     axes.set_ylim(0, _top(comparison.rows))
-    _whole_ticks(axes, comparison.rows)
+    _whole_ticks(axes, [r.at / comparison.over_factor for r in comparison.rows])
     _legend(axes, comparison)
 
 
@@ -92,14 +93,14 @@ def _shown(row: Point) -> float:
     return row.value / row.unit_factor
 
 
-def _mechanism(axes: Axes, rows: Sequence[Point], colour: str, marker: str) -> None:
-    axes.plot([r.at for r in rows], [_shown(r) for r in rows], color=colour, label=rows[0].mechanism, zorder=2)
+def _mechanism(axes: Axes, rows: Sequence[Point], factor: float, colour: str, marker: str) -> None:
+    axes.plot([r.at / factor for r in rows], [_shown(r) for r in rows], color=colour, label=rows[0].mechanism, zorder=2)
     exact = [r for r in rows if r.half_width is None]
     simulated = [r for r in rows if r.half_width is not None]
-    axes.plot([r.at for r in exact], [_shown(r) for r in exact], marker, color=colour, zorder=3)
+    axes.plot([r.at / factor for r in exact], [_shown(r) for r in exact], marker, color=colour, zorder=3)
     if simulated:
         axes.errorbar(
-            [r.at for r in simulated],
+            [r.at / factor for r in simulated],
             [_shown(r) for r in simulated],
             yerr=[_bar(r) for r in simulated],
             fmt=marker,
@@ -116,23 +117,25 @@ def _bar(row: Point) -> float:
     return half / row.unit_factor if math.isfinite(half) else 0.0
 
 
-def _saturation(axes: Axes, rows: Sequence[Point], at: float | None, colour: str) -> None:
+def _saturation(axes: Axes, rows: Sequence[Point], at: float | None, factor: float, colour: str) -> None:
     """A ring round the point of saturation and a drop line to the axis."""
     found = [r for r in rows if r.at == at]
     if found:
-        y = _shown(found[0])
-        axes.plot([found[0].at], [y], "o", markersize=12, markerfacecolor="none", markeredgecolor=colour, zorder=4)
-        axes.vlines(found[0].at, 0, y, color=colour, linewidth=0.8, linestyles=(0, (1, 2)), zorder=1)
+        x, y = found[0].at / factor, _shown(found[0])
+        axes.plot([x], [y], "o", markersize=12, markerfacecolor="none", markeredgecolor=colour, zorder=4)
+        axes.vlines(x, 0, y, color=colour, linewidth=0.8, linestyles=(0, (1, 2)), zorder=1)
 
 
-def _ideal(axes: Axes, rows: Sequence[Point]) -> None:
+def _ideal(axes: Axes, rows: Sequence[Point], factor: float) -> None:
     """Scaling in proportion from the best of the first points."""
     ats = sorted({r.at for r in rows})
     firsts = [r for r in rows if r.at == ats[0] and math.isfinite(r.value)]
     if not firsts or ats[0] <= 0:
         return
     slope = max(_shown(r) for r in firsts) / ats[0]
-    axes.plot([0, ats[-1]], [0, slope * ats[-1]], color="#999999", linestyle=(0, (4, 3)), linewidth=1, zorder=1, label="ideal scaling")
+    axes.plot(
+        [0, ats[-1] / factor], [0, slope * ats[-1]], color="#999999", linestyle=(0, (4, 3)), linewidth=1, zorder=1, label="ideal scaling"
+    )
 
 
 def _top(rows: Sequence[Point]) -> float:
@@ -142,12 +145,12 @@ def _top(rows: Sequence[Point]) -> float:
     return 1.25 * highest if highest > 0 else 1.0
 
 
-def _whole_ticks(axes: Axes, rows: Sequence[Point]) -> None:
+def _whole_ticks(axes: Axes, ats: Sequence[float]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    if all(r.at == round(r.at) for r in rows):
+    if all(at == round(at) for at in ats):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
-    axes.set_xlim(left=0 if min(r.at for r in rows) >= 0 else None)
+    axes.set_xlim(left=0 if min(ats) >= 0 else None)
 
 
 def _legend(axes: Axes, comparison: Comparison) -> None:

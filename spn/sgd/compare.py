@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,13 +15,16 @@ from typing import Any
 import numpy as np
 
 from spn.errors import AnalysisError, ModelError, nearest, refuse
+from spn.expr.dims import BANDWIDTH, NUMBER, RATE
 from spn.loading import Setting, load, settable
 from spn.model import Model
 from spn.result import Result, plain
+from spn.show.text import common_unit, number, with_unit
 from spn.sim import load_kernels
 from spn.solvers import may_solve, solve
 
 WORTH_LOADING = 4  # simulated points, from which on the compiled engine is loaded at once
+PATIENCE = 1.0  # seconds for what still runs to end after an interruption
 SATURATED = 0.25  # of the first marginal gain
 
 
@@ -30,8 +33,8 @@ class Row:
     """One point: the measure of one mechanism at one value of the swept parameter.
 
     ``value`` and ``half_width`` (None for an exact value) are in base units; shown as ``value / unit_factor`` in ``unit``.
-    ``efficiency`` is the measure per unit of the swept parameter, relative to that of the mechanism's first point. ``at`` is in base
-    units."""
+    ``efficiency`` is the measure per unit of the swept parameter, relative to that of the mechanism's first point; None where that says
+    nothing (:attr:`Comparison.scaling`). ``at`` is in base units."""
 
     mechanism: str
     at: float
@@ -49,10 +52,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
-    """The rows of all mechanisms in the order given, each by rising ``at``.
+    """The rows of all mechanisms in the order given, each by rising ``at``, shown as ``at / over_factor`` in ``over_unit``.
 
-    ``saturation`` gives for each mechanism the point from which more adds little (:func:`saturation`), None where the range ends
-    before. ``complete`` is False after an interruption: the rows are those that were done."""
+    ``scaling``: whether the measure is a rate and the parameter an amount of resources (a count, a bandwidth, a rate; without units
+    everything is), so that efficiency, saturation and the ideal of scaling in proportion mean something. ``saturation`` gives for
+    each mechanism the point from which more adds little (:func:`saturation`), None where the range ends before; it is empty without
+    ``scaling``. ``complete`` is False after an interruption: the rows are those that were done."""
 
     over: str
     measure: str
@@ -60,6 +65,9 @@ class Comparison:
     unit_factor: float
     rows: tuple[Row, ...]
     saturation: Mapping[str, float | None]
+    over_unit: str = ""
+    over_factor: float = 1.0
+    scaling: bool = True
     parameters: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
     complete: bool = True
@@ -107,12 +115,14 @@ def compare(
     by default). An interruption (Ctrl-C) returns what was done, marked incomplete.
     """
     started = time.perf_counter()
+    _check_types(models, over, seed)
     name, values = over[0], list(over[1])
     if not models:
         raise refuse(ModelError, "E0691", "no model to compare", help="name at least one model file")
     if not values:
         raise refuse(ModelError, "E0691", f"no value of {name} to compare at", help=f"give some: {name}=1..8")
     names = _distinct([Path(m) for m in models])
+    _check_over(models, names, name)
     jobs = _jobs(models, names, name, values, dict(parameters or {}))
     for job in jobs:
         _check_measure(job.model, measure)
@@ -122,20 +132,35 @@ def compare(
     done, complete = _run(jobs, measure, master, options, workers or os.cpu_count() or 1, progress)
     if not done:
         raise refuse(AnalysisError, "E0690", "interrupted before the first point was done")
-    rows = tuple(r for n in names for r in _with_efficiency([d for d in done if d.mechanism == n]))
+    scaling = all(_scales(job.model, name, measure) for job in jobs)
+    rows = [r for n in names for r in _with_efficiency([d for d in done if d.mechanism == n])] if scaling else done
+    over_unit, over_factor = _unit(jobs, name)
     return Comparison(
         over=name,
         measure=measure,
         unit=rows[0].unit,
         unit_factor=rows[0].unit_factor,
-        rows=rows,
-        saturation={n: saturation([r for r in rows if r.mechanism == n]) for n in names},
+        rows=tuple(rows),
+        saturation={n: saturation([r for r in rows if r.mechanism == n]) for n in names} if scaling else {},
+        over_unit=over_unit,
+        over_factor=over_factor,
+        scaling=scaling,
         parameters={k: str(v) for k, v in (parameters or {}).items()},
         seed=master,
         complete=complete,
-        notes=_notes(rows),
+        notes=_notes(rows, over_unit, over_factor),
         seconds=time.perf_counter() - started,
     )
+
+
+def _check_types(models: object, over: object, seed: object) -> None:
+    if isinstance(models, str | Path) or not isinstance(models, Sequence):
+        raise TypeError(f"models is a list of model files, not {models!r}")
+    name, values = over if isinstance(over, tuple) and len(over) == 2 else (None, None)
+    if not isinstance(name, str) or isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"over is a parameter with its values, like ('workers', range(1, 9)), not {over!r}")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise refuse(AnalysisError, "E0705", f"seed is {seed!r}; it is a whole number from 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +192,31 @@ def _jobs(models: Sequence[str | Path], names: list[str], over: str, values: lis
             at = next(float(p.value) for p in model.parameters if p.name == over)
             jobs.append(_Job(mechanism=mechanism, at=at, model=model, index=len(jobs)))
     return sorted(jobs, key=lambda j: (names.index(j.mechanism), j.at))
+
+
+def _check_over(models: Sequence[str | Path], names: Sequence[str], over: str) -> None:
+    for path, mechanism in zip(models, names, strict=True):
+        known = settable(path)
+        if over not in known:
+            near = nearest(over, known)
+            hint = f"did you mean {near}?" if near else f"it has {', '.join(known) or 'none'}"
+            raise refuse(ModelError, "E0201", f"{mechanism} has no parameter {over} to compare over", help=hint)
+
+
+def _scales(model: Model, over: str, measure: str) -> bool:
+    """Is the measure a rate, and the parameter something that more of could give more of it?"""
+    if model.unitless:
+        return True
+    parameter = next(p for p in model.parameters if p.name == over)
+    asked = next(m for m in model.measures if m.name == measure)
+    return asked.dimension.time < 0 and (parameter.kind == "count" or parameter.dimension in (BANDWIDTH, RATE))
+
+
+def _unit(jobs: Sequence[_Job], over: str) -> tuple[str, float]:
+    """The unit in which the values of the parameter are shown, and its size."""
+    model = jobs[0].model
+    dimension = NUMBER if model.unitless else next(p.dimension for p in model.parameters if p.name == over)
+    return common_unit([j.at for j in jobs], dimension)
 
 
 def _check_measure(model: Model, measure: str) -> None:
@@ -201,7 +251,8 @@ def _run(
         pass
     finally:
         stop.set()  # simulations that still run end at their next report
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait(futures, timeout=PATIENCE)  # exact solutions cannot be stopped: they are left behind
     return [rows[j.index] for j in jobs if j.index in rows], complete
 
 
@@ -272,6 +323,6 @@ def _slope(a: Row, b: Row) -> float:
     return (b.value - a.value) / (b.at - a.at)
 
 
-def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
-    loose = [f"{r.mechanism} at {r.at:g}" for r in rows if not r.converged]
+def _notes(rows: Sequence[Row], unit: str, factor: float) -> tuple[str, ...]:
+    loose = [f"{r.mechanism} at {with_unit(number(r.at / factor), unit)}" for r in rows if not r.converged]
     return (f"not converged to the precision asked for: {', '.join(loose)}",) if loose else ()

@@ -56,6 +56,12 @@ class Comparison(Protocol):
     @property
     def saturation(self) -> Mapping[str, float | None]: ...
     @property
+    def over_unit(self) -> str: ...
+    @property
+    def over_factor(self) -> float: ...
+    @property
+    def scaling(self) -> bool: ...
+    @property
     def notes(self) -> Sequence[str]: ...
     @property
     def complete(self) -> bool: ...
@@ -200,8 +206,15 @@ def parameters_text(parameters: Sequence[Parameter], unitless: bool = False) -> 
 
 def warnings_of(result: Result) -> tuple[str, ...]:
     """What a reader must know before using the figures."""
-    unsure = () if result.converged else ("NOT CONVERGED: these figures did not reach the accuracy asked for",)
+    unsure = () if result.converged else (f"NOT CONVERGED: {_loose(result)} did not reach the accuracy asked for",)
     return (*unsure, *result.notes)
+
+
+def _loose(result: Result) -> str:
+    """The measures whose intervals are wider than was asked for, by name where the precision is known and it is not all of them."""
+    wanted = result.provenance.options.get("precision") if result.provenance is not None else None
+    wide = [n for n, v in result.measures.items() if wanted and v.half_width is not None and not v.half_width <= wanted * abs(v.value)]
+    return ", ".join(wide) if 0 < len(wide) < len(result.measures) else "these figures"
 
 
 def result_text(result: Result) -> str:
@@ -221,13 +234,22 @@ def comparison_grid(comparison: Comparison) -> Grid:
     """One row a value of the swept parameter; for each mechanism its value (± half-width where simulated) and its efficiency."""
     mechanisms = tuple(dict.fromkeys(r.mechanism for r in comparison.rows))
     table = {(r.mechanism, r.at): r for r in comparison.rows}
-    columns = [Column(comparison.over, Align.RIGHT)]
+    columns = [Column(over_text(comparison), Align.RIGHT)]
     for m in mechanisms:
         columns += [Column(m, Align.POINT), Column("", gap=1), Column("eff.", Align.RIGHT, gap=1)]
     ats = sorted({r.at for r in comparison.rows})
-    rows = tuple((number(at), *(cell for m in mechanisms for cell in _point_cells(table.get((m, at))))) for at in ats)
+    rows = tuple((_at(at, comparison), *(cell for m in mechanisms for cell in _point_cells(table.get((m, at))))) for at in ats)
     unit = unit_text(comparison.unit)
     return Grid(tuple(columns), rows, f"{comparison.measure}{f' [{unit}]' if unit else ''} over {comparison.over}")
+
+
+def over_text(comparison: Comparison) -> str:
+    """The swept parameter and its unit: ``bandwidth [Gbit/s]``."""
+    return f"{comparison.over} [{comparison.over_unit}]" if comparison.over_unit else comparison.over
+
+
+def _at(at: float, comparison: Comparison) -> str:
+    return number(at / comparison.over_factor)
 
 
 def _point_cells(row: Point | None) -> tuple[str, str, str]:
@@ -247,32 +269,38 @@ def comparison_list(comparison: Comparison) -> Grid:
     """The same figures, one row a point: for many mechanisms, or few columns."""
     columns = (
         Column("mechanism"),
-        Column(comparison.over, Align.RIGHT),
+        Column(over_text(comparison), Align.RIGHT),
         Column(comparison.measure, Align.POINT),
         Column(""),
         Column("unit"),
     )
-    rows = tuple(_point_row(r) for r in comparison.rows)
+    rows = tuple(_point_row(r, comparison) for r in comparison.rows)
     return Grid((*columns, Column("efficiency", Align.RIGHT), Column("method")), rows)
 
 
-def _point_row(row: Point) -> tuple[str, ...]:
+def _point_row(row: Point, comparison: Comparison) -> tuple[str, ...]:
     shown, how, efficiency = _point_cells(row)
-    return row.mechanism, number(row.at), shown, how, unit_text(row.unit), efficiency, row.method
+    return row.mechanism, _at(row.at, comparison), shown, how, unit_text(row.unit), efficiency, row.method
 
 
 def saturation_lines(comparison: Comparison) -> tuple[str, ...]:
-    """Where each mechanism stops gaining: one line a mechanism."""
-    return tuple(
-        f"{mechanism}: {_saturates(at, comparison.over, [r for r in comparison.rows if r.mechanism == mechanism])}"
-        for mechanism, at in comparison.saturation.items()
-    )
+    """Where each mechanism has its largest value and, where the comparison is one of scaling, stops gaining: one line a mechanism."""
+    mechanisms = tuple(dict.fromkeys(r.mechanism for r in comparison.rows))
+    return tuple(f"{m}: {_saturates(m, comparison)}" for m in mechanisms)
 
 
-def _saturates(at: float | None, over: str, rows: Sequence[Point]) -> str:
-    best = max(rows, key=lambda r: r.value if math.isfinite(r.value) else -math.inf, default=None)
-    peak = "" if best is None else f"; most at {over} = {number(best.at)}: {_shown_value(best)}"
-    return (f"saturates at {over} = {number(at)}" if at is not None else "does not saturate in this range") + peak
+def _saturates(mechanism: str, comparison: Comparison) -> str:
+    rows = [r for r in comparison.rows if r.mechanism == mechanism]
+    best = max(rows, key=lambda r: r.value if math.isfinite(r.value) else -math.inf)
+    peak = f"most at {_where(best.at, comparison)}: {_shown_value(best)}"
+    if not comparison.scaling:
+        return peak
+    at = comparison.saturation.get(mechanism)
+    return f"saturates at {_where(at, comparison)}; {peak}" if at is not None else f"does not saturate in this range; {peak}"
+
+
+def _where(at: float, comparison: Comparison) -> str:
+    return f"{comparison.over} = {with_unit(_at(at, comparison), comparison.over_unit)}"
 
 
 def _shown_value(row: Point) -> str:

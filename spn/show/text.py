@@ -8,6 +8,7 @@ its interval supports.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -35,7 +36,7 @@ class _Scale:
 _TIME: Final = (
     _Scale("s", _ONE, high=Fraction(10**4)),
     *(_Scale(unit, Fraction(1, 1000**k)) for k, unit in enumerate(("ms", "us", "ns"), 1)),
-    _Scale("min", Fraction(60)),
+    _Scale("min", Fraction(60), high=Fraction(300)),
     _Scale("h", Fraction(3600)),
     _Scale("d", Fraction(86400)),
 )
@@ -127,6 +128,19 @@ def quantity(value: Exact, dimension: Dimension, digits: int = DIGITS) -> str:
     return min(_candidate(Fraction(value), scale, order, digits) for order, scale in enumerate(scales))[-1]
 
 
+def common_unit(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
+    """A unit in which all of the values read well, and its size in the base unit: that of the largest; no unit for pure numbers."""
+    scales = _SCALES.get(dimension)
+    if scales is None:
+        return ("" if dimension == NUMBER else str(dimension)), 1.0
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    if not largest:
+        return ("1" if scales[0].unit.startswith("/") else "") + scales[0].unit, 1.0
+    order = min(range(len(scales)), key=lambda i: _candidate(Fraction(largest), scales[i], i, DIGITS))
+    chosen = scales[order]
+    return ("1" if chosen.unit.startswith("/") else "") + chosen.unit, float(chosen.size)
+
+
 def is_short(value: Exact, dimension: Dimension, digits: int = DIGITS) -> bool:
     """Whether :func:`quantity` states the value without rounding (to within what a double holds)."""
     scales = _SCALES.get(dimension)
@@ -136,11 +150,13 @@ def is_short(value: Exact, dimension: Dimension, digits: int = DIGITS) -> bool:
 
 
 def _candidate(value: Fraction, scale: _Scale, order: int, digits: int) -> tuple[bool, bool, int, int, str]:
-    """How badly a unit suits (unhandy, rounded, length with a bonus for the base unit, rank) and the text in it."""
+    """How badly a unit suits (unhandy, rounded, length with a bonus for the base unit and for whole minutes, hours and days, rank) and
+    the text in it."""
     scaled = value / scale.size
     text = number(float(scaled), digits)
+    natural = scale.unit in ("min", "h", "d") and text.isdecimal()
     rounded = abs(Fraction(text) - scaled) > abs(scaled) * Fraction(1, 10**12)
-    return not scale.low <= abs(scaled) < scale.high, rounded, len(text) + 2 * (order > 0), order, _joined(text, scale.unit)
+    return not scale.low <= abs(scaled) < scale.high, rounded, len(text) + 2 * (order > 0 and not natural), order, _joined(text, scale.unit)
 
 
 def _joined(text: str, unit: str) -> str:

@@ -25,20 +25,45 @@ class ClosedClass:
     absorbing: bool
 
 
-def closed_classes(net: Net) -> tuple[ClosedClass, ...] | None:
-    """The closed classes reachable from the initial marking; None where the net is too large, or means nothing in some marking (which
-    the run will report if it gets there)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkingGraph:
+    """All reachable markings, vanishing ones too, with their successors, and the closed classes."""
+
+    net: Net
+    successors: Mapping[Marking, tuple[Marking, ...]]
+    closed: tuple[ClosedClass, ...]
+
+    @property
+    def one_long_run(self) -> bool:
+        """Whether every run ends in one and the same class, in which things go on happening."""
+        return len(self.closed) == 1 and not self.closed[0].absorbing
+
+    def class_of(self) -> dict[Marking, int]:
+        """The index of the closed class of every marking that is in one."""
+        return {m: i for i, c in enumerate(self.closed) for m in c.markings}
+
+
+def marking_graph(net: Net) -> MarkingGraph | None:
+    """The markings reachable from the initial one; None where the net is too large, or means nothing in some marking (which the run will
+    report if it gets there)."""
     try:
         graph = _graph(semantics.rules(net))
     except SpnError:
         return None
     if graph is None:
         return None
-    return tuple(
+    closed = tuple(
         ClosedClass(markings=frozenset(c), absorbing=len(c) == 1 and not graph[next(iter(c))])
         for c in _components(graph)
         if all(set(graph[m]) <= c for m in c)
     )
+    return MarkingGraph(net=net, successors=graph, closed=closed)
+
+
+def closed_classes(net: Net) -> tuple[ClosedClass, ...] | None:
+    """The closed classes alone, None as for :func:`marking_graph`."""
+    graph = marking_graph(net)
+    return None if graph is None else graph.closed
 
 
 def _graph(r: Rules) -> dict[Marking, tuple[Marking, ...]] | None:

@@ -9,37 +9,80 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.expr.evaluate import Undefined
 from spn.expr.nodes import Node
 from spn.measure import Primitive, value
 from spn.net.model import Net
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-12  # of the magnitude of its terms: what a measure may owe to rounding
+NEARBY = 0.1  # of the magnitude of its terms: what a value that cannot be told from 0 counts as, when its half-width is judged
 UNLIKE = 4.0  # standard errors between a warm-up and the rest
 Function = Callable[[Floats], float]  # of the averages of the primitives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one independent source of randomness (the batches of one class, the classes in which runs end) adds to the variance of an
+    estimate, with how many degrees of freedom that is known, and the lag-1 autocorrelation of its rows, near 0 where they are
+    independent."""
+
+    variance: float
+    freedom: float
+    correlation: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A Student-t confidence interval ``value`` ± ``half_width`` from ``samples`` rows; ``correlation`` is the lag-1 autocorrelation of
-    the pseudo-values, near 0 where the rows are independent."""
+    """A Student-t confidence interval ``value`` ± ``half_width`` from ``samples`` rows. ``magnitude`` is that of the terms of a sum or
+    difference, 0 where that is the value itself. ``parts``: the variance by independent sources."""
 
     value: float
     half_width: float
     confidence: float
     samples: int
-    correlation: float = 0.0
+    magnitude: float = 0.0
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def correlation(self) -> float:
+        """The largest autocorrelation of the rows of any source."""
+        return max((p.correlation for p in self.parts if p.variance > 0), default=0.0)
+
+    @property
+    def near_zero(self) -> bool:
+        """A sum or difference that is not told from 0 beyond doubt, though not known to be 0. (Twice the half-width, since the run looks
+        often and each look may err.)"""
+        return self.magnitude > 0 and 0 < self.half_width < math.inf and abs(self.value) <= 2 * self.half_width
 
     def relative(self) -> float:
-        """Half-width over the absolute value; 0 where both are 0, inf for 0 with a spread or nan."""
+        """Half-width over the absolute value; over ``NEARBY`` of the magnitude where the value cannot be told from 0. 0 where there is
+        no half-width, inf for 0 with a spread, or nan."""
         if self.half_width == 0:
             return 0.0
-        return self.half_width / abs(self.value) if self.value and math.isfinite(self.half_width) else math.inf
+        size = max(abs(self.value), NEARBY * self.magnitude) if self.near_zero else abs(self.value)
+        return self.half_width / size if size > 0 and math.isfinite(self.half_width) else math.inf
+
+    def with_width(self, half_width: float) -> Interval:
+        """The same with another half-width, whose sources are not known."""
+        return replace(self, half_width=half_width, parts=())
+
+
+def never_seen(confidence: float, exposure: float, streams: int) -> float:
+    """The largest rate of an event that is not seen in ``exposure`` seconds but with probability 1 - ``confidence``: -ln(1 - confidence) /
+    exposure, near 3 / exposure at 95 % (the rule of three: Hanley and Lippman-Hand, JAMA 249, 1983), if it comes at random; one that comes
+    like clockwork is seen by then in every one of the ``streams``. inf without exposure."""
+    return max(-math.log1p(-confidence), float(streams)) / exposure if exposure > 0 else math.inf
+
+
+def unseen_chance(confidence: float, replications: int) -> float:
+    """The largest chance of what happened in none of so many independent replications, but with probability 1 - ``confidence`` (the exact
+    bound of Clopper and Pearson, Biometrika 26, 1934)."""
+    return float(-math.expm1(math.log1p(-confidence) / replications))
 
 
 def averages(rows: Floats) -> Floats:
@@ -51,35 +94,57 @@ def measure_function(body: Node, net: Net, primitives: Sequence[Primitive]) -> F
     """A measure as a function of the averages of the primitives; nan where it is undefined."""
 
     def function(known: Floats) -> float:
-        try:
-            return value(body, net, dict(zip(primitives, known.tolist(), strict=True)))
-        except (Undefined, OverflowError):
-            return math.nan
+        return value(body, net, dict(zip(primitives, known.tolist(), strict=True)))
 
     return function
 
 
-def interval(rows: Floats, function: Function, confidence: float, *, streams: int = 1) -> Interval:
+def interval(
+    rows: Floats, function: Function, confidence: float, *, streams: int = 1, magnitude: float = 0.0, later: Floats | None = None
+) -> Interval:
     """The jackknife interval of a function of the averages. ``rows`` (n >= 2) come from ``streams`` equally long independent runs, one
-    after the other; autocorrelation is looked for within each."""
-    n = len(rows)
+    after the other; autocorrelation is looked for within each. For ``later`` see :func:`jackknife`."""
     centre = function(averages(rows))
+    part = jackknife(rows, function, centre, streams=streams, later=later)
+    return combined(centre, (part,), confidence, samples=len(rows), magnitude=magnitude)
+
+
+def jackknife(rows: Floats, function: Function, centre: float, *, streams: int = 1, later: Floats | None = None) -> Part:
+    """The variance of ``function`` of the averages of the rows; ``centre`` is its value for all of them.
+
+    ``later`` has the sums of the same runs begun a little later, a row for each beginning. Where something slow recurs like clockwork,
+    every row holds as much of it as any other and shows no spread, while the estimate depends on where the runs begin and end. A change of
+    the beginning that moves it by more than two standard errors, which for independent rows is out of the question, counts as two."""
+    n = len(rows)
     if n < 2:
-        return Interval(value=centre, half_width=math.inf, confidence=confidence, samples=n)
+        return Part(variance=math.inf, freedom=1)
     total = rows.sum(axis=0)
     without = np.array([function((total - row)[1:] / (total - row)[0]) for row in rows])
     pseudo = n * centre - (n - 1) * without
-    spread = float(np.std(pseudo, ddof=1)) / math.sqrt(n)
-    if spread < 1e-13 * abs(centre):
-        spread = 0.0  # rounding
-    half = student(confidence, n - 1) * spread if spread else 0.0
-    return Interval(
-        value=centre,
-        half_width=half,
-        confidence=confidence,
-        samples=n,
-        correlation=_autocorrelation(pseudo.reshape(streams, -1)),
-    )
+    variance = float(np.var(pseudo, ddof=1)) / n
+    if later is not None:
+        moved = max((abs(function(row[1:] / row[0]) - centre) for row in later), default=0.0)
+        variance = max(variance, (moved / 2) ** 2) if math.isfinite(moved) else variance
+    return Part(variance=variance, freedom=n - 1, correlation=_autocorrelation(pseudo.reshape(streams, -1)))
+
+
+def combined(centre: float, parts: Sequence[Part], confidence: float, *, samples: int, magnitude: float = 0.0) -> Interval:
+    """The interval about ``centre`` from independent sources of variance: they add; the degrees of freedom are those of Satterthwaite
+    (Biometrics Bulletin 2, 1946). What rounding makes of terms that cancel is no spread and no value."""
+    if not math.isfinite(centre):
+        magnitude = 0.0
+    elif abs(centre) <= ROUNDING * magnitude:
+        centre = 0.0
+    variance = math.fsum(p.variance for p in parts)
+    spread = math.sqrt(variance)
+    if not math.isfinite(spread):
+        half = math.inf if math.isfinite(centre) else math.nan
+    elif spread < 1e-13 * abs(centre) or spread <= ROUNDING * magnitude:
+        half = 0.0
+    else:
+        freedom = 1 / math.fsum((p.variance / variance) ** 2 / p.freedom for p in parts)
+        half = student(confidence, freedom) * spread
+    return Interval(value=centre, half_width=half, confidence=confidence, samples=samples, magnitude=magnitude, parts=tuple(parts))
 
 
 def student(confidence: float, freedom: float) -> float:

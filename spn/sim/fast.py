@@ -17,6 +17,7 @@ from spn.sim import layout as z
 from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.explain import explain
 from spn.sim.loop import zero_time_loop
+from spn.sim.room import ALWAYS, most_clocks, too_many
 
 Words = NDArray[np.int64]
 LOOK = 1000  # further firings watched to see who takes part in a zero-time loop
@@ -142,7 +143,10 @@ class CompiledTrajectory:
         """Give a station room for the clocks it asks for: new regions at the end of the block."""
         s = int(self.state[z.Z_STATIONS]) + t * z.S_SIZE
         room = int(self.state[s + z.S_ROOM])
-        wanted = max(2 * room, int(self.state[s + z.S_TARGET]))
+        target = int(self.state[s + z.S_TARGET])
+        if target > ALWAYS and target > most_clocks():
+            raise too_many(self.compiled.net.transitions[t], target)
+        wanted = max(2 * room, target)
         sizes = _region_sizes(wanted)
         begin = len(self.state)
         state = np.concatenate([self.state, np.zeros(sum(sizes), dtype=np.int64)])

@@ -1,4 +1,4 @@
-"""The two ways to a sample: batches of long runs, and independent replications.
+"""Two ways to a sample: batches of long runs, and independent replications. (A third joins them: :mod:`spn.sim.mixture`.)
 
 *Batches.* ``STREAMS`` independent long runs are cut into batches of equally many firings; batches are joined in pairs as the runs grow, so
 that a run always has between ``BATCHES`` and twice as many, each ever longer. A warm-up, found by the marginal standard error rule on the
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from spn.net.model import Marking
 from spn.sim.classes import ClosedClass
 from spn.sim.control import Control, Stopped
 from spn.sim.engine import Ending, Engine, Floats
-from spn.sim.estimate import disagreement, regroup, warm_up
+from spn.sim.estimate import Function, Interval, averages, disagreement, interval, regroup, warm_up
 from spn.sim.streams import Crew, Stream, generator, refuse_equal
 
 STREAMS = 4
@@ -32,6 +33,7 @@ SETTLE = 10_000  # firings of a replication that are left out, and as many that 
 SETTLE_LEAST = 1000
 SETTLE_PER_MARKING = 20
 NEVER_SETTLES = 100  # times as many firings, in which a small net must have come to a closed class
+CONSTANT = 1e-12  # relative differences between rows that are rounding
 DISAGREE = 1e-6  # level at which streams with different long runs are told apart
 
 
@@ -46,9 +48,23 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A class in which runs end: its ``probability``, a ``marking`` of it, whether nothing happens there any more, how many markings it
+    has (0 where that is unknown), and the averages of the primitives in it."""
+
+    probability: float
+    marking: Marking
+    still: bool
+    size: int
+    averages: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """Rows for :mod:`spn.sim.estimate`, from ``streams`` independent runs, one after the other. ``warmed`` says that what was left out was
-    a minor part. ``ends`` and ``each`` (replications only): where every replication ended, and its row."""
+    a minor part. ``later`` (long runs only): the sums over all runs begun later, by up to a row. ``ends`` and ``each`` (replications
+    only): where every replication ended, and its row. ``exposure``: seconds in which an event would have been seen, 0 where that is not
+    known."""
 
     rows: Floats
     streams: int
@@ -58,6 +74,68 @@ class Sample:
     warmed: bool = True
     ends: tuple[Ended, ...] = ()
     each: Floats = field(default_factory=lambda: np.zeros((0, 1)))
+    later: Floats | None = None
+    exposure: float = 0.0
+
+    def averages(self) -> Floats:
+        """The averages of the primitives."""
+        return averages(self.rows)
+
+    def interval(self, function: Function, confidence: float, magnitude: Function | None = None) -> Interval:
+        """The estimate of a function of the averages; ``magnitude`` is that of its terms."""
+        size = magnitude(self.averages()) if magnitude is not None else 0.0
+        return interval(self.rows, function, confidence, streams=self.streams, magnitude=size, later=self.later)
+
+    def constant(self, column: int) -> float | None:
+        """The value of a primitive that was the same in all rows, None where it was not."""
+        values = self.rows[:, 1 + column] / self.rows[:, 0]
+        return float(values[0]) if np.ptp(values) <= CONSTANT * abs(values[0]) else None
+
+    def groups(self) -> list[Group]:
+        """What the replications ended in, most probable first."""
+        members: dict[object, list[int]] = {}
+        for k, end in enumerate(self.ends):
+            members.setdefault(end.key, []).append(k)
+        return [self._group(numbers) for numbers in sorted(members.values(), key=lambda numbers: -len(numbers))]
+
+    def _group(self, numbers: Sequence[int]) -> Group:
+        end = self.ends[numbers[0]]
+        return Group(
+            probability=len(numbers) / len(self.ends),
+            marking=end.marking,
+            still=end.still,
+            size=end.size,
+            averages=averages(self.each[np.array(numbers)]),
+        )
+
+
+class Outcome(Protocol):
+    """What :mod:`spn.sim.run` needs of a sample, however it was made."""
+
+    @property
+    def replications(self) -> int: ...
+    @property
+    def batches(self) -> int: ...
+    @property
+    def warm_up(self) -> float: ...
+    @property
+    def warmed(self) -> bool: ...
+    def averages(self) -> Floats: ...
+    def interval(self, function: Function, confidence: float, magnitude: Function | None = None) -> Interval: ...
+    @property
+    def exposure(self) -> float: ...
+    @property
+    def streams(self) -> int: ...
+    def constant(self, column: int) -> float | None: ...
+    def groups(self) -> list[Group]: ...
+
+
+class Collector(Protocol):
+    """A sample that can grow, by a factor for each of its independent sources."""
+
+    def extend(self) -> None: ...
+    def grow(self, factors: Sequence[float]) -> bool: ...
+    def sample(self) -> Outcome | None: ...
 
 
 class Irregular(Exception):
@@ -71,21 +149,21 @@ class Irregular(Exception):
 class Batches:
     """Long runs that grow until the sample is good enough."""
 
-    def __init__(self, crew: Crew, warmup: float | None) -> None:
+    def __init__(self, crew: Crew, warmup: float | None, streams: Sequence[Stream] | None = None) -> None:
         self.crew = crew
         self.warmup = warmup
-        refuse_equal([generator(crew.seed, k) for k in range(STREAMS)])
-        self.streams = [Stream(crew, k, FIRST_BATCH) for k in range(STREAMS)]
+        self.streams = list(streams) if streams is not None else [Stream(crew, k, FIRST_BATCH) for k in range(STREAMS)]
+        refuse_equal([generator(crew.seed, s.number) for s in self.streams])
         self.count = BATCHES
         self._disagreed = 0
 
     def planned(self) -> int:
         """Firings of the runs once they have their batches."""
-        return STREAMS * self.count * self.streams[0].batch
+        return len(self.streams) * self.count * self.streams[0].batch
 
-    def grow(self, factor: float) -> bool:
+    def grow(self, factors: Sequence[float]) -> bool:
         """Make the runs longer by a factor; False where the limit on firings does not allow any more."""
-        factor = min(factor, self.crew.control.max_firings / self.planned())
+        factor = min(factors[0], self.crew.control.max_firings / self.planned())
         self.count = int(self.count * factor)
         if factor < 1.02:
             return False
@@ -105,7 +183,7 @@ class Batches:
                 stream.switch()
             stream.extend(self.count)
 
-        self.crew.each(work, range(STREAMS), kernel=kernel)
+        self.crew.each(work, range(len(self.streams)), kernel=kernel)
         if any(s.still for s in self.streams):
             raise Irregular("a run came to rest in a marking in which nothing happens any more")
 
@@ -122,7 +200,14 @@ class Batches:
         self._compare(kept)
         time = float(np.mean([run[:cut, 0].sum() for run in runs]))
         return Sample(
-            rows=np.concatenate(kept), streams=STREAMS, replications=STREAMS, batches=n - cut, warm_up=time, warmed=cut <= 0.4 * n
+            rows=np.concatenate(kept),
+            later=_later(runs, cut),
+            exposure=float(sum(run[:, 0].sum() for run in kept)),
+            streams=len(runs),
+            replications=len(runs),
+            batches=n - cut,
+            warm_up=time,
+            warmed=cut <= 0.4 * n,
         )
 
     def _cut(self, runs: Sequence[Floats]) -> int:
@@ -137,13 +222,23 @@ class Batches:
             raise Irregular("independent runs settle at different values")
 
 
-class Replications:
-    """Independent replications, ever more of them. ``one`` runs replication k and gives its row (1, averages) and where it ended."""
+def _later(runs: Sequence[Floats], cut: int) -> Floats:
+    """The sums of all runs without their first 1, 2, … batches of the first row."""
+    size = (len(runs[0]) - cut) // GROUPS
+    begin = len(runs[0]) - size * GROUPS
+    ends = np.sum([run[begin:].sum(axis=0) for run in runs], axis=0)
+    return np.asarray(ends - np.cumsum(np.sum([run[begin : begin + size] for run in runs], axis=0), axis=0))
 
-    def __init__(self, crew: Crew, one: Callable[[Engine], tuple[Floats, Ended]], fixed: int | None) -> None:
+
+class Replications:
+    """Independent replications, ever more of them. ``one`` runs replication k and gives its row (1, averages) and where it ended;
+    ``span`` is the time that each averages over, 0 where they differ."""
+
+    def __init__(self, crew: Crew, one: Callable[[Engine], tuple[Floats, Ended]], fixed: int | None, *, span: float = 0.0) -> None:
         self.crew = crew
         self.one = one
         self.fixed = fixed
+        self.span = span
         self.count = fixed or REPLICATIONS
         self.done: dict[int, tuple[Floats, Ended]] = {}
         self.kernel = crew.use_kernel(0)
@@ -151,10 +246,10 @@ class Replications:
     def planned(self) -> int:
         return self.count
 
-    def grow(self, factor: float) -> bool:
+    def grow(self, factors: Sequence[float]) -> bool:
         """Ask for more replications, by a factor; False where their number is fixed or the limit on firings is reached."""
         control = self.crew.control
-        factor = min(factor, control.max_firings / max(1, control.firings))
+        factor = min(factors[0], control.max_firings / max(1, control.firings))
         if self.fixed is not None or factor < 1.02:
             return False
         self.count = math.ceil(self.count * factor / REPLICATIONS) * REPLICATIONS
@@ -183,6 +278,7 @@ class Replications:
         return Sample(
             rows=each if n < 2 * REPLICATIONS else regroup(each, REPLICATIONS),
             streams=1,
+            exposure=n * self.span,
             replications=n,
             ends=tuple(self.done[k][1] for k in range(n)),
             each=each,
@@ -242,21 +338,19 @@ def _ended(classes: Sequence[ClosedClass] | None, m: Marking, *, still: bool) ->
     return Ended(key=("still", m) if still else "recurrent", marking=m, still=still, size=1 if still else 0)
 
 
-Collector = Batches | Replications
-
-
-def collect(collector: Collector, judge: Callable[[Sample], float], control: Control) -> Sample | None:
-    """Grow the sample until ``judge`` asks for no more: it gives the factor by which the work should grow, at most 1 when done.
+def collect(collector: Collector, judge: Callable[[Outcome], Sequence[float]], control: Control) -> Outcome | None:
+    """Grow the sample until ``judge`` asks for no more: it gives, for each independent source, the factor by which the work should grow,
+    none above 1 when done.
 
     Ends early at a limit or an interruption, with what there is by then."""
-    last: Sample | None = None
+    last: Outcome | None = None
     try:
         while True:
             collector.extend()
             sample = collector.sample()
             last = sample or last
-            factor = judge(sample) if sample is not None else 2.0
-            if factor <= 1 or control.exhausted() or not collector.grow(min(factor, 4.0)):
+            factors = judge(sample) if sample is not None else [2.0]
+            if max(factors) <= 1 or control.exhausted() or not collector.grow([min(f, 4.0) for f in factors]):
                 return sample
     except Stopped:
         pass

@@ -113,12 +113,17 @@ def at_times(crew: Crew, questions: tuple[Primitive, ...], net: Net) -> Callable
     return one
 
 
+def length(q: Horizon) -> float:
+    """The seconds that a question is about, 0 where it is an instant."""
+    return float(q.end) - float(q.start) if q.start is not None else 0.0
+
+
 def _read(q: Horizon, totals: dict[float, Floats], rates: dict[float, Floats], column: int) -> float:
     end = float(q.end)
     if q.start is None:
         return float(rates[end][column])
     grown = float(totals[end][column] - totals[float(q.start)][column])
-    return grown if q.total else grown / (end - float(q.start))
+    return grown if q.total else grown / length(q)
 
 
 def until(crew: Crew, questions: tuple[Primitive, ...], condition: Node, stopped: Net) -> Callable[[Engine], tuple[Floats, Ended]]:

@@ -43,6 +43,7 @@ from spn.net.model import Marking, Memory, Timed, initial_marking
 from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.loop import zero_time_loop
 from spn.sim.meter import Meter
+from spn.sim.room import ALWAYS, most_clocks, too_many
 
 Item = TypeVar("Item")
 Instant = tuple[float, float]  # (base, ticks); also for amounts of work and differences
@@ -299,6 +300,8 @@ class Trajectory:
         for t, s in self.stations.items():
             if t in reset:
                 self._forget(s)
+            if needed[t] > ALWAYS and needed[t] > most_clocks():
+                raise too_many(s.transition, needed[t])
             while len(s.running) > needed[t]:
                 self._stop_one(s, needed[t])
             while len(s.running) < needed[t]:

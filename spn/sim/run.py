@@ -6,23 +6,28 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, get_args
 
 import numpy as np
 
 from spn.errors import AnalysisError, refuse
-from spn.measure import Measure, Passage, Primitive, primitives
-from spn.model import Model
+from spn.expr.nodes import Node, constant
+from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, primitives, ratio
+from spn.model import Model, checked
 from spn.net import semantics
 from spn.net.stopped import stopped_when
 from spn.provenance import provenance
 from spn.result import RecurrentClass, Result, Value
-from spn.sim.classes import ClosedClass, closed_classes
+from spn.sim.classes import marking_graph
 from spn.sim.control import Control, Progress, all_cores
-from spn.sim.engine import Ending, Floats
-from spn.sim.estimate import Function, Interval, averages, interval, measure_function
-from spn.sim.longrun import Batches, Ended, Irregular, Replications, Sample, collect, over_horizon, until_settled
-from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, read_along, refusals
+from spn.sim.engine import Ending
+from spn.sim.estimate import Interval, averages, measure_function, never_seen, unseen_chance
+from spn.sim.longrun import Batches, Collector, Group, Irregular, Outcome, Replications, Sample, collect, over_horizon, until_settled
+from spn.sim.magnitude import magnitude
+from spn.sim.mixture import MOST_CLASSES, ByClass
+from spn.sim.proof import FEW, Proofs
+from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, read_along, refusals
 from spn.sim.questions import until as until_met
 from spn.sim.streams import Choice, Crew, fresh_seed
 
@@ -75,9 +80,22 @@ def simulate(
     zero-time loop, AnalysisError for questions that are not estimated, for options out of range and where not even two replications were
     done.
     """
-    refused = list(refusals(model))
+    refused = list(refusals(checked(model)))
     if refused:
         raise AnalysisError(*refused)
+    _check_types(
+        whole={"seed": seed, "replications": replications, "workers": workers},
+        real={
+            "precision": precision,
+            "confidence": confidence,
+            "horizon": horizon,
+            "warmup": warmup,
+            "max_seconds": max_seconds,
+            "max_firings": max_firings,
+        },
+    )
+    if engine not in get_args(Choice):
+        raise refuse(AnalysisError, "E0705", f"engine is {engine!r}; it is one of {', '.join(get_args(Choice))}")
     options = Options(
         seed=fresh_seed() if seed is None else seed,
         precision=precision,
@@ -124,6 +142,19 @@ def _joined(model: Model, results: Sequence[Result]) -> Result:
     )
 
 
+def _check_types(*, whole: Mapping[str, object], real: Mapping[str, object]) -> None:
+    for name, v in whole.items():
+        if v is not None and (isinstance(v, bool) or not isinstance(v, Integral) or (name == "workers" and int(v) < 1)):
+            raise refuse(AnalysisError, "E0705", f"{name} is {v!r}; it is a whole number{' from 1 on' if name == 'workers' else ''}")
+    for name, v in real.items():
+        if v is not None and (isinstance(v, bool) or not isinstance(v, Real) or math.isnan(v)):
+            raise refuse(AnalysisError, "E0705", f"{name} is {v!r}; it is a number" + _base_unit(name))
+
+
+def _base_unit(name: str) -> str:
+    return " of seconds" if name in ("horizon", "warmup", "max_seconds") else ""
+
+
 def _check(o: Options) -> None:
     wrong = [
         (not 0 < o.precision < math.inf, f"precision is {o.precision:g}; it is a relative half-width above 0"),
@@ -141,12 +172,9 @@ def _check(o: Options) -> None:
             raise refuse(AnalysisError, "E0705", message)
 
 
-def questions(measures: Iterable[Measure], model: Model) -> tuple[Primitive, ...]:
-    """The distinct primitives behind measures, in order."""
-    found: dict[Primitive, None] = {}
-    for m in measures:
-        found.update(dict.fromkeys(primitives(m.body, model.net)))
-    return tuple(found)
+def questions(bodies: Iterable[Node], model: Model) -> tuple[Primitive, ...]:
+    """The distinct primitives behind the bodies of measures, in order."""
+    return tuple(dict.fromkeys(p for body in bodies for p in primitives(body, model.net)))
 
 
 class _Run:
@@ -157,13 +185,17 @@ class _Run:
         self.options = options
         self.control = control
         self.until = until
-        self.wanted = questions(model.measures, model)
+        terms = {m.name: size for m in model.measures if (size := magnitude(m.body)) is not None}
+        self.wanted = questions([m.body for m in model.measures] + list(terms.values()), model)
         self.functions = {m.name: measure_function(m.body, model.net, self.wanted) for m in model.measures}
-        self.crew = self._crew(engine)
+        self.magnitudes = {name: measure_function(body, model.net, self.wanted) for name, body in terms.items()}
         self.intervals: dict[str, Interval] = {}
         self.settled = False
         self.reason = ""
-        self.closed: tuple[ClosedClass, ...] | None = None
+        self.graph = marking_graph(model.net)
+        self.proofs = Proofs(self.graph, closed=options.horizon is None)
+        self.crew = self._crew(engine)
+        self.unseen: dict[str, tuple[Primitive, ...]] = {}  # by measure: what was the same all the time, yet might not be
 
     def _crew(self, engine: Choice) -> Crew:
         return Crew(self.model.net, self.wanted, self.options.seed, self.control, engine)
@@ -188,52 +220,115 @@ class _Run:
 
     # --- the sample ----------------------------------------------------------------------------------------------------
 
-    def _sample(self) -> Sample | None:
+    def _sample(self) -> Outcome | None:
         o = self.options
         if o.horizon is not None:
             self.reason = f"averages over {o.warmup or 0:g} s to {o.horizon:g} s, by independent replications"
-            return self._collect(Replications(self.crew, over_horizon(self.crew, o.horizon, o.warmup or 0.0), o.replications))
-        self.closed = closed_classes(self.model.net)
-        one_long_run = self.closed is None or (len(self.closed) == 1 and not self.closed[0].absorbing)
-        if one_long_run and o.replications is None:
+            span = o.horizon - (o.warmup or 0.0)
+            return self._collect(Replications(self.crew, over_horizon(self.crew, o.horizon, o.warmup or 0.0), o.replications, span=span))
+        one_long_run = self.graph is None or self.graph.one_long_run
+        if o.replications is None:
             try:
-                self.reason = "long-run averages, by batches of independent long runs"
-                return self._collect(Batches(self.crew, o.warmup))
+                return self._long_runs()
             except Irregular as why:
                 self.reason = f"long-run averages, by independent replications, since {why.why}"
         else:
             self.reason = "long-run averages, by independent replications" + ("" if one_long_run else f", since {self._ends()}")
-        known = self.closed if self.closed is not None and not one_long_run else None
+        known = self.graph.closed if self.graph is not None and not one_long_run else None
         return self._collect(Replications(self.crew, until_settled(self.crew, known, o.warmup), o.replications))
 
-    def _ends(self) -> str:
-        return "runs may end in different ways" if self.closed is None or len(self.closed) > 1 else "every run comes to rest"
+    def _long_runs(self) -> Outcome | None:
+        """By long runs: of the whole net where all runs end alike, else in each of the classes in which they may end."""
+        if self.graph is None or self.graph.one_long_run:
+            self.reason = "long-run averages, by batches of independent long runs"
+            return self._collect(Batches(self.crew, self.options.warmup))
+        if sum(not c.absorbing for c in self.graph.closed) > MOST_CLASSES:
+            raise Irregular(self._ends())
+        collector = ByClass(self.crew, self.graph, self.options.warmup)
+        how = "the exact chances of ending in each" if collector.exact is not None else "the chances of ending in each by many short runs"
+        every = "by long runs in each class, " + how if len(self.graph.closed) > 1 else "in the marking in which every run comes to rest"
+        self.reason = f"long-run averages, {every}"
+        return self._collect(collector)
 
-    def _collect(self, collector: Batches | Replications) -> Sample | None:
+    def _ends(self) -> str:
+        return "runs may end in different ways" if self.graph is None or len(self.graph.closed) > 1 else "every run comes to rest"
+
+    def _collect(self, collector: Collector) -> Outcome | None:
         return collect(collector, self._judge, self.control)
 
-    def _judge(self, sample: Sample) -> float:
-        """By which factor the work should grow; at most 1 when all is estimated well enough."""
+    def _judge(self, sample: Outcome) -> Sequence[float]:
+        """By which factor the work of each source should grow; none above 1 when all is estimated well enough."""
         self._estimate(sample)
         if self.control.progress is not None:
             self.control.progress(self._progress())
         if self.until is not None:
             self.settled = sample.warmed and self.until(self._values())
-            return 1.0 if self.settled else 1.6
+            return [1.0 if self.settled else 1.6]
         worst = self._worst()
         independent = all(i.correlation < CORRELATED or i.half_width == 0 for i in self.intervals.values())
-        self.settled = worst <= self.options.precision and independent and sample.warmed
+        enough = not self._doubtful() or self.control.firings >= FEW
+        self.settled = worst <= self.options.precision and independent and sample.warmed and enough
         if self.settled:
-            return 1.0
-        need = (worst / self.options.precision) ** 2 * MARGIN if math.isfinite(worst) else 4.0
-        return max(need, 1.2 if independent and sample.warmed else 2.0)
+            return [1.0]
+        least = 1.2 if independent and sample.warmed and enough else 2.0
+        return self._needs(least)
 
-    def _estimate(self, sample: Sample) -> None:
+    def _needs(self, least: float) -> list[float]:
+        """The factor for each source, shared out so that the largest contributions to the variance shrink most; the neediest grows by
+        ``least`` at least."""
+        needs: list[float] = []
+        for i in self.intervals.values():
+            worse = i.relative() / self.options.precision
+            if not math.isfinite(worse) or not i.parts:
+                continue
+            total = math.fsum(p.variance for p in i.parts)
+            shares = [len(i.parts) * p.variance / total if 0 < total < math.inf else 1.0 for p in i.parts]
+            mine = [worse**2 * MARGIN * share for share in shares]
+            needs = [max(a, b) for a, b in zip(needs or mine, mine, strict=True)]
+        if not needs or any(not math.isfinite(i.relative()) for name, i in self.intervals.items() if name not in self._doubtful()):
+            return [4.0]
+        return [max(n, least) if n == max(needs) else max(n, 1.0) for n in needs]
+
+    def _doubtful(self) -> set[str]:
+        """The measures without an interval, because something was never seen."""
+        return set(self.unseen)
+
+    def _estimate(self, sample: Outcome) -> None:
         c = self.options.confidence
-        self.intervals = {name: interval(sample.rows, f, c, streams=sample.streams) for name, f in self.functions.items()}
+        self.intervals = {name: sample.interval(f, c, self.magnitudes.get(name)) for name, f in self.functions.items()}
+        same = {p: v for k, p in enumerate(self.wanted) if (v := sample.constant(k)) is not None}
+        self.unseen = {}
+        for m in self.model.measures:
+            i = self.intervals[m.name]
+            if i.half_width == 0 or math.isnan(i.value):
+                found = tuple(p for p in primitives(m.body, self.model.net) if p in same and self._may_vary(p, same[p]))
+                if found:
+                    self.unseen[m.name] = found
+                    self.intervals[m.name] = i.with_width(self._unseen_width(sample, m.name, found))
+                elif math.isnan(i.value):
+                    self.intervals[m.name] = i.with_width(0.0)
+
+    def _unseen_width(self, sample: Outcome, name: str, found: Sequence[Primitive]) -> float:
+        """How far a measure may be off because of firings that were never seen; inf where it is not firings, or no value."""
+        rates = np.array([self._unseen_rate(sample, p) if p in found else 0.0 for p in self.wanted])
+        if not np.isfinite(rates).all():
+            return math.inf
+        known = sample.averages()
+        off = abs(self.functions[name](known + rates) - self.functions[name](known))
+        return off if math.isfinite(off) else math.inf
+
+    def _may_vary(self, p: Primitive, value: float) -> bool:
+        """Whether a primitive that had one value all the time may yet have others."""
+        return self.proofs.unseen(p, value)
+
+    def _unseen_rate(self, sample: Outcome, p: Primitive) -> float:
+        """How far a primitive that was the same all the time may be off."""
+        counts = isinstance(p, FiringRate) and constant(p.value) == 1
+        return never_seen(self.options.confidence, sample.exposure, sample.streams) if counts else math.inf
 
     def _worst(self) -> float:
-        return max((i.relative() for i in self.intervals.values()), default=0.0)
+        doubtful = self._doubtful()
+        return max((i.relative() for name, i in self.intervals.items() if name not in doubtful), default=0.0)
 
     def _progress(self) -> Progress:
         return Progress(
@@ -252,40 +347,42 @@ class _Run:
     def _value(self, m: Measure, i: Interval) -> Value:
         return Value(
             value=i.value,
-            half_width=i.half_width,
+            half_width=math.nan if math.isnan(i.value) else i.half_width,
             confidence=i.confidence,
             unit=m.unit,
             unit_factor=float(m.unit_factor),
             samples=i.samples,
+            note=self._note(m.name, i),
         )
 
-    def _classes(self, sample: Sample) -> tuple[RecurrentClass, ...]:
-        """The classes in which replications ended, most probable first; none to tell where all ended in one that goes on."""
-        groups: dict[object, list[int]] = {}
-        for k, end in enumerate(sample.ends):
-            groups.setdefault(end.key, []).append(k)
-        if self.options.horizon is not None or (len(groups) < 2 and not any(end.still for end in sample.ends)):
+    def _note(self, name: str, i: Interval) -> str:
+        if name in self.unseen:
+            return "never seen to vary"
+        if i.near_zero and i.half_width > self.options.precision * abs(i.value):
+            return "not told from 0"
+        return ""
+
+    def _classes(self, sample: Outcome) -> tuple[RecurrentClass, ...]:
+        """The classes in which runs ended, most probable first; none to tell where all ended in one that goes on."""
+        groups = sample.groups()
+        if self.options.horizon is not None or (len(groups) < 2 and not any(g.still for g in groups)):
             return ()
-        ordered = sorted(groups.values(), key=lambda members: -len(members))
-        return tuple(self._class(sample, np.array(members)) for members in ordered)
+        return tuple(self._class(g) for g in groups)
 
-    def _class(self, sample: Sample, members: Any) -> RecurrentClass:
-        end: Ended = sample.ends[int(members[0])]
+    def _class(self, group: Group) -> RecurrentClass:
         net = self.model.net
-        known: Floats = averages(sample.each[members])
         kind = "recurrent"
-        if end.still:
-            kind = "dead" if semantics.is_dead(semantics.rules(net), end.marking) else "stuck"
-        functions: dict[str, Function] = self.functions
+        if group.still:
+            kind = "dead" if semantics.is_dead(semantics.rules(net), group.marking) else "stuck"
         return RecurrentClass(
-            probability=len(members) / len(sample.ends),
-            size=end.size,
+            probability=group.probability,
+            size=group.size,
             kind=kind,
-            marking={p.name: k for p, k in zip(net.places, end.marking, strict=True) if k},
-            measures={name: f(known) for name, f in functions.items()},
+            marking={p.name: k for p, k in zip(net.places, group.marking, strict=True) if k},
+            measures={name: f(group.averages) for name, f in self.functions.items()},
         )
 
-    def _details(self, sample: Sample) -> dict[str, Any]:
+    def _details(self, sample: Outcome) -> dict[str, Any]:
         return {
             "firings": self.control.firings,
             "replications": sample.replications,
@@ -295,17 +392,24 @@ class _Run:
             "interrupted": self.control.interrupted,
         }
 
-    def _notes(self, sample: Sample) -> Iterable[str]:
+    def _notes(self, sample: Outcome) -> Iterable[str]:
         if stopped := self.control.exhausted():
             yield stopped
         if not self.settled and sample.batches:
             wild = [name for name, i in self.intervals.items() if i.correlation >= CORRELATED and i.half_width > 0]
             if wild or not sample.warmed:
                 yield "the runs still drift or vary slowly: there may be no steady state, or it takes much longer to reach"
+        if undefined := [name for name, i in self.intervals.items() if math.isnan(i.value)]:
+            yield f"{', '.join(undefined)}: undefined, a division by 0 or the like"
+        if self.unseen:
+            yield (
+                f"{', '.join(self.unseen)}: never seen to vary in {self.control.firings:,} firings, though it may be possible; "
+                "the interval is that of events at random, inf where there is none"
+            )
         if self.crew.compiled.inexact:
             names = ", ".join(self.crew.compiled.inexact)
             yield f"the discrete delays of {names} have no common tick with the others; ties between them are up to rounding"
-        if len({end.key for end in sample.ends}) > 1:
+        if len(self._classes(sample)) > 1:
             yield "runs end in different classes; the values are mixed with the probabilities of ending in each"
 
     def _asked(self) -> dict[str, Any]:
@@ -332,13 +436,30 @@ class _Times(_Run):
     """Values at times and over times."""
 
     def _crew(self, engine: Choice) -> Crew:
+        self.proofs = Proofs(self.graph, closed=False)
         return Crew(self.model.net, read_along(self.wanted, self.model.net), self.options.seed, self.control, engine)
 
-    def _sample(self) -> Sample | None:
+    def _sample(self) -> Outcome | None:
         self.reason = "values at times, by independent replications"
         return self._collect(Replications(self.crew, at_times(self.crew, self.wanted, self.model.net), self.options.replications))
 
-    def _classes(self, sample: Sample) -> tuple[RecurrentClass, ...]:
+    def _may_vary(self, p: Primitive, value: float) -> bool:
+        assert isinstance(p, Horizon)
+        scale = length(p) if p.total else 1.0
+        return any(self.proofs.unseen(inner, value / scale) for inner in ratio(p.measure, self.model.net).numerators)
+
+    def _unseen_rate(self, sample: Outcome, p: Primitive) -> float:
+        """Firings at random over the time that was looked at; else a chance of what was not seen in any replication."""
+        assert isinstance(p, Horizon)
+        inner = ratio(p.measure, self.model.net).numerators[0]
+        scale = length(p) if p.total else 1.0
+        if isinstance(inner, FiringRate):
+            counts = constant(inner.value) == 1 and p.start is not None
+            return scale * never_seen(self.options.confidence, sample.replications * length(p), 1) if counts else math.inf
+        low, high = self.proofs.range(inner) or (0.0, math.inf)
+        return scale * (high - low) * unseen_chance(self.options.confidence, sample.replications)
+
+    def _classes(self, sample: Outcome) -> tuple[RecurrentClass, ...]:
         return ()
 
 
@@ -350,22 +471,33 @@ class _Passages(_Times):
         self.stopped = stopped_when(self.model.net, self.condition)
         return Crew(self.stopped, (), self.options.seed, self.control, engine)
 
-    def _sample(self) -> Sample | None:
+    def _sample(self) -> Outcome | None:
         self.reason = "first passages, by independent replications"
         one = until_met(self.crew, self.wanted, self.condition, self.stopped)
         return self._collect(Replications(self.crew, one, self.options.replications))
 
-    def _estimate(self, sample: Sample) -> None:
+    def _estimate(self, sample: Outcome) -> None:
         """Where a replication shows that the condition may never be met the mean is infinite, beyond estimation."""
+        assert isinstance(sample, Sample)
         infinite = {p for p, column in zip(self.wanted, sample.rows[:, 1:].T, strict=True) if not np.isfinite(column).all()}
         finite = replace(sample, rows=np.where(np.isfinite(sample.rows), sample.rows, 0.0))
         super()._estimate(finite)
         for m in self.model.measures:
             if infinite & set(primitives(m.body, self.model.net)):
                 endless = self.functions[m.name](averages(sample.rows))
-                self.intervals[m.name] = replace(self.intervals[m.name], value=endless, half_width=0.0, correlation=0.0)
+                self.unseen.pop(m.name, None)
+                self.intervals[m.name] = replace(self.intervals[m.name].with_width(0.0), value=endless)
 
-    def _notes(self, sample: Sample) -> Iterable[str]:
+    def _may_vary(self, p: Primitive, value: float) -> bool:
+        """A probability of 0 or 1 may be one that is merely near it; a time that never varied is taken for a constant."""
+        assert isinstance(p, Passage)
+        return p.within is not None
+
+    def _unseen_rate(self, sample: Outcome, p: Primitive) -> float:
+        return unseen_chance(self.options.confidence, sample.replications)
+
+    def _notes(self, sample: Outcome) -> Iterable[str]:
+        assert isinstance(sample, Sample)
         yield from super()._notes(sample)
         missed = sum(not semantics.value(semantics.rules(self.stopped), self.condition, e.marking) for e in sample.ends)
         if missed:
@@ -388,7 +520,7 @@ def trajectory(model: Model, horizon: float, seed: int, *, engine: Choice = "aut
     """Follow one trajectory from 0 to ``horizon`` (events at exactly that time included, the state held to it).
 
     ``averages`` has the time averages, or firings per second, of the primitives of the measures and of ``extra``."""
-    wanted = tuple(dict.fromkeys((*questions(model.measures, model), *extra)))
+    wanted = tuple(dict.fromkeys((*questions([m.body for m in model.measures], model), *extra)))
     control = Control(workers=1, max_seconds=math.inf, max_firings=math.inf)
     crew = Crew(model.net, wanted, seed, control, engine)
     followed = crew.trajectory(0, kernel=engine == "compiled")

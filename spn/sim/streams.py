@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from spn.errors import AnalysisError, refuse
 from spn.measure import Primitive
-from spn.net.model import Net
-from spn.sim.control import Control
+from spn.net.model import INFINITE, Marking, Net, timed
+from spn.sim.control import Control, Stopped
 from spn.sim.engine import Ending, Engine, Floats
 from spn.sim.reference import Trajectory
 from spn.sim.setup import prepare
@@ -21,6 +22,7 @@ T = TypeVar("T")
 Choice = Literal["auto", "python", "compiled"]
 PYTHON_BUDGET = 60_000  # firings that plain Python makes in about a second; more is worth a kernel
 KERNELS = "spn.sim.kernels"
+LOT = 64  # items that a thread takes at a time, where there are many
 CHUNK = 500_000  # firings between two looks at the clock and for an interruption
 
 
@@ -34,22 +36,35 @@ def fresh_seed() -> int:
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(12))
 
 
+def _clocks(net: Net) -> int:
+    """About how many clocks start with a run; each costs as much as a firing."""
+    tokens = sum(p.initial for p in net.places)
+    return sum(tokens if t.servers == INFINITE else min(tokens, t.servers) for t in timed(net))
+
+
 class Crew:
     """Makes trajectories, in plain Python while the job is small and by the kernel once it is not; both give the same draws, so that
     the answer does not depend on it."""
 
     def __init__(self, net: Net, primitives: Sequence[Primitive], seed: int, control: Control, engine: Choice = "auto") -> None:
+        self.net = net
         self.compiled = prepare(net, primitives)
         self.primitives = tuple(primitives)
         self.seed = seed
         self.control = control
         self.engine = engine
+        self.clocks = _clocks(net)
         self._start: Any = None
+
+    def starting_in(self, marking: Marking) -> Crew:
+        """A crew for the same net with another initial marking."""
+        places = tuple(replace(p, initial=k) for p, k in zip(self.net.places, marking, strict=True))
+        return Crew(replace(self.net, places=places), self.primitives, self.seed, self.control, self.engine)
 
     def use_kernel(self, firings: int) -> bool:
         """Whether a job of so many firings in all goes to the kernel: always once it is loaded, for it then costs nothing to use."""
         loaded = KERNELS in sys.modules
-        return self.engine == "compiled" or (self.engine == "auto" and (loaded or firings > PYTHON_BUDGET))
+        return self.engine == "compiled" or (self.engine == "auto" and (loaded or firings + self.clocks > PYTHON_BUDGET))
 
     def trajectory(self, stream: int, *, kernel: bool) -> Engine:
         rng = generator(self.seed, stream)
@@ -78,27 +93,36 @@ class Crew:
         """``work`` of every item, in order; by threads where the kernel runs (it does not hold the interpreter's lock)."""
         if not kernel or self.control.workers == 1 or len(items) < 2:
             return [work(i) for i in items]
+        size = max(1, min(LOT, len(items) // (4 * self.control.workers)))
+        lots = [items[k : k + size] for k in range(0, len(items), size)]
         with ThreadPoolExecutor(self.control.workers) as pool:
-            tasks = [pool.submit(work, i) for i in items]
+            tasks = [pool.submit(lambda lot: [work(i) for i in lot], lot) for lot in lots]
             try:
                 wait(tasks, return_when=FIRST_EXCEPTION)
             except KeyboardInterrupt:
                 self.control.interrupt()
-            return [t.result() for t in tasks]
+            pool.shutdown(wait=True, cancel_futures=True)  # after a failure or an interruption nothing more is begun
+        if any(t.cancelled() for t in tasks):
+            for t in tasks:
+                if not t.cancelled():
+                    t.result()
+            raise Stopped
+        return [x for t in tasks for x in t.result()]
 
 
 class Stream:
-    """One long run cut into batches of equally many firings; ``rows`` are (time, sums) per batch."""
+    """One long run cut into batches of equally many firings; ``rows`` are (time, sums) per batch. It begins anew, or goes on where
+    ``engine``, the crew's trajectory of that number, has arrived."""
 
-    def __init__(self, crew: Crew, number: int, batch: int) -> None:
+    def __init__(self, crew: Crew, number: int, batch: int, engine: Engine | None = None) -> None:
         self.crew = crew
         self.number = number
         self.batch = batch
-        self.kernel = False
-        self.engine = crew.trajectory(number, kernel=False)
+        self.engine = engine or crew.trajectory(number, kernel=False)
+        self.kernel = not isinstance(self.engine, Trajectory)
         self.rows: list[Floats] = []
         self.still = False
-        self._last = np.zeros(1 + len(crew.primitives))
+        self._last = np.array([self.engine.time, *self.engine.totals()])
 
     def switch(self) -> None:
         """Go on with the kernel: it makes the same draws, so it is brought to the same point and takes over."""

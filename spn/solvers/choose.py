@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
-from spn.model import Model
+from spn.model import Model, checked
 from spn.result import Result
 from spn.solvers import ctmc, simulation
 from spn.solvers.properties import findings, only
@@ -48,6 +48,7 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     AnalysisError names the measures that no method answers.
     """
     _known(method, options)
+    checked(model)
     exact = {k: v for k, v in options.items() if k in EXACT_OPTIONS}
     drawn = {k: v for k, v in options.items() if k in SIMULATION_OPTIONS}
     if not model.properties:

@@ -39,6 +39,14 @@ class Options:
     max_states: int = 5_000_000
     max_memory: float | None = None
 
+    def __post_init__(self) -> None:
+        least = (("tolerance", self.tolerance, 0), ("max_states", self.max_states, 1), ("max_memory", self.max_memory, 0))
+        for name, given, low in least:
+            if given is None and name == "max_memory":
+                continue
+            if isinstance(given, bool) or not isinstance(given, int | float) or not low <= given < math.inf or given == 0:
+                raise refuse(AnalysisError, "E0617", f"{name} is {given!r}; it is a positive number{' from 1 on' if low else ''}")
+
     def limits(self) -> Limits:
         return Limits(states=self.max_states) if self.max_memory is None else Limits(states=self.max_states, memory=self.max_memory)
 
@@ -184,7 +192,8 @@ class _Answer:
         return {} if self.first is None else _details(*self.first, ", ".join(dict.fromkeys(self.solvers)))
 
     def notes(self) -> list[str]:
-        return (_notes(self.model.net, *self.first, self.solved) if self.first is not None else []) + self.others.notes
+        own = _notes(self.model.net, *self.first, self.solved) if self.first is not None else []
+        return [*_undefined({m.name: self.value(m) for m in self.model.measures}), *own, *self.others.notes]
 
 
 def state_space(net: Net, wanted: Sequence[Primitive], limits: Limits) -> tuple[Expansion, StateSpace, Mapping[Primitive, Floats]]:
@@ -245,6 +254,11 @@ def _details(expansion: Expansion, space: StateSpace, solver: str) -> dict[str, 
     if expansion.phases:
         details["phases"] = dict(expansion.phases)
     return details
+
+
+def _undefined(measures: Mapping[str, float]) -> list[str]:
+    names = [name for name, v in measures.items() if math.isnan(v)]
+    return [f"{', '.join(names)}: undefined, a division by 0 or the like"] if names else []
 
 
 def _notes(net: Net, expansion: Expansion, space: StateSpace, solved: LongRun | None) -> list[str]:

@@ -89,7 +89,12 @@ def _split(
         if len(rows[0]) > 1:
             raise refuse(DataError, "E0806", f"{path} has {len(rows[0])} columns and no header", help="put a first line that names them")
         if "unit" not in options:
-            raise refuse(DataError, "E0806", f"{path} is one column without a header: in which unit?", help="give unit=, for instance ms")
+            raise refuse(
+                DataError,
+                "E0806",
+                f"{path} is one column without a header: in which unit?",
+                help='say it: --unit ms, or unit = "ms" in fit(…)',
+            )
         return [Column(text="duration", base="duration", scale=None, index=0)], rows, lines
     return [_column(i, text) for i, text in enumerate(rows[0])], rows[1:], lines[1:]
 
@@ -106,7 +111,10 @@ def _layout(header: Sequence[Column], path: str, options: Mapping[str, str]) -> 
     scale = _unit(options["unit"], path) if "unit" in options else duration.scale
     if scale is None:
         raise refuse(
-            DataError, "E0806", f"column {duration.text!r} of {path} names no unit", help="give unit=, or name it like duration_ms"
+            DataError,
+            "E0806",
+            f"column {duration.text!r} of {path} names no unit",
+            help='say it: --unit ms, or unit = "ms" in fit(…); or name the column like duration_ms',
         )
 
     def called(*names: str) -> Column | None:
@@ -142,7 +150,12 @@ def _duration(header: Sequence[Column], path: str, options: Mapping[str, str]) -
     if not timed and len(bare) == 1:
         return bare[0], None
     choice = ", ".join(c.text for c in (spans or header))
-    raise refuse(DataError, "E0806", f"which column of {path} holds the durations?", help=f"give column=, one of: {choice}")
+    raise refuse(
+        DataError,
+        "E0806",
+        f"which column of {path} holds the durations?",
+        help=f'say it: --column NAME, or column = "NAME" in fit(…), one of: {choice}',
+    )
 
 
 def _named(header: Sequence[Column], name: str, path: str) -> Column:

@@ -351,3 +351,9 @@ def test_draw_to_standard_output(tmp_path: Path) -> None:
     done = _spawn("draw", "mm1k.spn", "-o", "-", "--format", "dot", folder=tmp_path)
     assert done.returncode == 0
     assert done.stdout.startswith('digraph "mm1k" {')
+
+
+def test_an_option_that_there_is_not_points_at_the_command(spn: Run) -> None:
+    done = spn("solve", "mm1k.spn", "--max-second", "3")
+    assert done.code == 2
+    assert "unrecognized arguments: --max-second 3" in done.err and "see `spn solve --help`" in done.err

@@ -134,14 +134,14 @@ def test_a_file_that_keeps_its_word(spn: Run) -> None:
     done = spn("test", "mm1k.spn")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[0] == "mm1k.spn: 1 passed"
-    assert done.out.splitlines()[-1].split() == ["pass", "ctmc", "0.428571", "rate", "==", "3/7/s", "within", "1e-9"]
+    assert done.out.splitlines()[-1].split() == ["pass", "ctmc", "0.428571/s", "rate", "==", "3/7/s", "within", "1e-9"]
 
 
 def test_an_expectation_that_fails_shows_both_sides(spn: Run) -> None:
     done = spn("test", "mm1k.spn", "-p", "room=1")
     assert done.code == 1
     assert done.out.splitlines()[0] == "mm1k.spn: 1 FAILED"
-    assert "0.333333 == 0.428571" in done.out
+    assert "0.333333/s == 0.428571/s" in done.out
 
 
 def test_a_folder_is_summed_up_and_only_failures_are_listed(spn: Run) -> None:

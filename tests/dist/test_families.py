@@ -236,6 +236,6 @@ def test_the_ends_of_a_law(law: Law) -> None:
 
 def test_the_table_needs_no_heavy_library() -> None:
     """scipy and numba cost a second to import; a law of the language must not ask for them."""
-    code = "import sys, spn.dist.families, spn.fit, spn.trace; print([m for m in ('scipy', 'numba', 'matplotlib') if m in sys.modules])"
+    code = "import sys, spn.dist.families, spn.fitting, spn.trace; print([m for m in ('scipy', 'numba', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

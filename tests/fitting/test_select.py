@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spn.dist.families import Deterministic, Empirical, Erlang, Exponential, Lognormal
-from spn.dist.law import Floats
+from spn.dist.law import Floats, Style
 from spn.errors import DataError
 from spn.fitting import Fit, fit, match_moments
 from spn.fitting.goodness import distance, draws, p_value
@@ -215,7 +215,7 @@ def test_refusals(durations: Any, options: dict[str, Any], code: str, text: str)
 
 def test_reports() -> None:
     found: Fit = fit(RNG(22).lognormal(-1.7, 0.08, 400), source="compute in trace.json.gz")
-    assert found.describe().startswith(f"{found.law.describe()} from 400 durations of compute in trace.json.gz: mean 0.18")
+    assert found.describe().startswith(f"{found.law.spelling(Style(unit='s'))} from 400 durations of compute in trace.json.gz: mean 0.18")
     assert "by parametric bootstrap" in found.describe()
     assert found.literal().endswith(")")
     assert " s" in found.literal()

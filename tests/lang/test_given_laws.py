@@ -32,6 +32,11 @@ def test_a_law_may_be_given_as_text_that_reads_the_parameters_or_as_a_law():
     assert law(work=Deterministic(value=3)) == Deterministic(value=3)
 
 
+def test_a_replaced_law_leaves_no_warning_about_the_parameters_it_used():
+    assert parse(TEXT, work="exp(mean = 3 s)").warnings == ()
+    assert [d.code for d in parse(TEXT.replace("mean = mean", "mean = 2 s")).warnings] == ["W0202"]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

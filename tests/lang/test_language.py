@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from spn import loading as load
+from spn import loading
 from spn.dist.families import Deterministic, Erlang, Exponential, Lognormal, Mixture, Scaled, Shifted, Uniform
 from spn.errors import ModelError
 from spn.expr.dims import BANDWIDTH, NUMBER, RATE, TIME
@@ -23,20 +23,20 @@ AROUND = "place a = 1  place b, c  "
 
 def timed(text: str, before: str = AROUND) -> Timed:
     """The only transition of a model."""
-    (t,) = load.parse(before + text).net.transitions
+    (t,) = loading.parse(before + text).net.transitions
     assert isinstance(t, Timed)
     return t
 
 
 def immediate(text: str, before: str = AROUND) -> Immediate:
-    (t,) = load.parse(before + text).net.transitions
+    (t,) = loading.parse(before + text).net.transitions
     assert isinstance(t, Immediate)
     return t
 
 
 def value(expression: str, kind: str = "number", before: str = "") -> Fraction | float:
     """The value of a constant expression."""
-    return load.parse(f"{before} param result : {kind} = {expression}").parameters[-1].value
+    return loading.parse(f"{before} param result : {kind} = {expression}").parameters[-1].value
 
 
 # --- the first model of the language page -------------------------------------------------------------------------------------------
@@ -78,16 +78,16 @@ def test_first_model_is_the_net_that_a_builder_makes() -> None:
     for name in ("fetched", "computed", "received"):
         b.place(name)
     size = Deterministic(value=F(975, 10) * 2**20)
-    step = load.parse("dist step = lognormal(mean = 180 ms, cv = 0.08) place a=1 timed t : a -> a ~ step").net.transitions[0]
+    step = loading.parse("dist step = lognormal(mean = 180 ms, cv = 0.08) place a=1 timed t : a -> a ~ step").net.transitions[0]
     b.timed("pull", "idle", "fetched", size, over="down")
     b.timed("compute", "fetched", "computed", step.law, servers="inf")
     b.timed("push", "computed", "received", size, over="up")
     b.timed("update", "received", "idle", Erlang(k=4, rate=4 / 0.012), servers=1)
-    assert load.parse(SGD, name="sgd.spn").net == b.build()
+    assert loading.parse(SGD, name="sgd.spn").net == b.build()
 
 
 def test_first_model_has_its_measures() -> None:
-    model = load.parse(SGD)
+    model = loading.parse(SGD)
     bodies = {m.name: m.body for m in model.measures}
     assert bodies["steps"] == Throughput("update")
     assert bodies["examples"] == Number(F(32)) * Throughput("update")
@@ -171,13 +171,13 @@ def test_later_parameters_use_earlier_ones() -> None:
 
 
 def test_comments_and_new_lines_do_not_matter() -> None:
-    plain = load.parse("place a = 1 place b timed t : a -> b ~ exp(rate = 2/s) servers 3")
-    spread = load.parse("place /* here */ a\n=\n1 // tokens\nplace b\ntimed t\n : a ->\n b ~ exp(rate = 2 /* twice */ /s)\nservers\n3")
+    plain = loading.parse("place a = 1 place b timed t : a -> b ~ exp(rate = 2/s) servers 3")
+    spread = loading.parse("place /* here */ a\n=\n1 // tokens\nplace b\ntimed t\n : a ->\n b ~ exp(rate = 2 /* twice */ /s)\nservers\n3")
     assert plain.net == spread.net
 
 
 def test_documentation_goes_to_what_follows() -> None:
-    model = load.parse("/// The file.\n/// Two lines.\n\n/// Waiting.\nplace a = 1\nplace b\n/// Serves.\ntimed t : a -> b ~ det(1 s)\n")
+    model = loading.parse("/// The file.\n/// Two lines.\n\n/// Waiting.\nplace a = 1\nplace b\n/// Serves.\ntimed t : a -> b ~ det(1 s)\n")
     assert model.doc == "The file.\nTwo lines."
     assert [p.doc for p in model.net.places] == ["Waiting.", ""]
     assert model.net.transitions[0].doc == "Serves."
@@ -190,7 +190,7 @@ def test_words_that_are_keywords_elsewhere_may_be_names() -> None:
     words = KEYWORDS_ELSEWHERE.split()
     text = "".join(f"param {w} : number = {i}\nplace {w} = {w} capacity {w} + 1\n" for i, w in enumerate(words))
     text += "".join(f"immediate {w} : {w}*{w} -> {w} when #{w} > 50 + {w}\n" for w in words[1:])
-    model = load.parse(text)
+    model = loading.parse(text)
     assert [p.initial for p in model.net.places] == list(range(len(words)))
     assert model.net.transitions[3].arcs[0] == Arc(kind=ArcKind.INPUT, place=words[4], multiplicity=Number(F(4)))
 
@@ -209,7 +209,7 @@ DECLARED = [
 @pytest.mark.parametrize("declaration", DECLARED)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_accepted_in_backquotes_and_given_back(name: str, declaration: str) -> None:
-    assert name in _names(load.parse(declaration.format(f"`{name}`")))
+    assert name in _names(loading.parse(declaration.format(f"`{name}`")))
 
 
 @pytest.mark.parametrize("declaration", DECLARED)
@@ -217,10 +217,10 @@ def test_every_name_is_accepted_in_backquotes_and_given_back(name: str, declarat
 def test_bare_names_are_accepted_or_refused_with_the_way_to_write_them(name: str, declaration: str) -> None:
     text = declaration.format(name)
     if name in BARE:
-        assert name in _names(load.parse(text))
+        assert name in _names(loading.parse(text))
         return
     with pytest.raises(ModelError) as e:
-        load.parse(text)
+        loading.parse(text)
     (problem, *_) = e.value.diagnostics
     assert problem.span is not None and problem.span.text == name
     assert f"`{name}`" in problem.message and f"`{name}`" in problem.help and "backquotes" in problem.help
@@ -231,23 +231,23 @@ def _names(model: Model) -> list[str]:
 
 
 def test_case_tells_names_apart() -> None:
-    net = load.parse("place P1 = 1, p1 = 2  timed t : P1 -> p1 ~ det(1 s)").net
+    net = loading.parse("place P1 = 1, p1 = 2  timed t : P1 -> p1 ~ det(1 s)").net
     assert net.places == (Place(name="P1", initial=1), Place(name="p1", initial=2))
 
 
 def test_place_transition_and_parameter_may_share_a_name() -> None:
-    model = load.parse("param x : count = 3  place x = x  timed x : x*x -> x ~ det(1 s)  measure y = throughput(x) + E(#x)/s")
+    model = loading.parse("param x : count = 3  place x = x  timed x : x*x -> x ~ det(1 s)  measure y = throughput(x) + E(#x)/s")
     assert model.net.places == (Place(name="x", initial=3),)
     assert model.net.transitions[0].arcs[0] == Arc(kind=ArcKind.INPUT, place="x", multiplicity=Number(F(3)))
 
 
 def test_places_transitions_and_links_may_be_called_as_units() -> None:
-    net = load.parse("link h(capacity = 1 kB/s) place s = 1, ms timed min : s, 2*ms -> s ~ 3 s*kB/s over h when #s > 0").net
+    net = loading.parse("link h(capacity = 1 kB/s) place s = 1, ms timed min : s, 2*ms -> s ~ 3 s*kB/s over h when #s > 0").net
     assert [p.name for p in net.places] == ["s", "ms"] and net.links[0].name == "h" and net.transitions[0].name == "min"
 
 
 def test_the_two_encodings_of_an_accent_are_one_name() -> None:
-    net = load.parse("place gro\u0308ße = 1 timed t : gr\u00f6ße -> gro\u0308ße ~ det(1 s)").net
+    net = loading.parse("place gro\u0308ße = 1 timed t : gr\u00f6ße -> gro\u0308ße ~ det(1 s)").net
     assert net.places[0].name == "gr\u00f6ße"
 
 
@@ -255,12 +255,12 @@ def test_the_two_encodings_of_an_accent_are_one_name() -> None:
 
 
 def test_places() -> None:
-    net = load.parse("param n : count = 3 place a = 2*n capacity 10, b, c capacity n immediate t : a, b, c ->").net
+    net = loading.parse("param n : count = 3 place a = 2*n capacity 10, b, c capacity n immediate t : a, b, c ->").net
     assert net.places == (Place(name="a", initial=6, capacity=10), Place(name="b"), Place(name="c", capacity=3))
 
 
 def test_everything_a_timed_transition_can_say() -> None:
-    t = load.parse(
+    t = loading.parse(
         """param limit : count = 4  param mu : 1/s = 2/s  place a, b, c, cfg, full, late, e, x, gpu
            timed t : 2*a, b, ?cfg, !3*full, flush late -> c, 2*e  ~ exp(rate = mu * #c)  when #x < limit
            servers 3  memory resume  speed #gpu / 2  scaled 1 + #x  priority 2  weight 5  resets u, v
@@ -290,7 +290,7 @@ def test_everything_a_timed_transition_can_say() -> None:
 
 
 def test_immediate_transitions() -> None:
-    net = load.parse(
+    net = loading.parse(
         """param n : count = 3  place arrived = 3, late, idle, y, x, done  timed compute : idle -> done ~ det(1 s)
            immediate go : n*arrived, flush late -> n*idle  weight #x + 1  priority 2  when #y == 0  resets compute"""
     ).net
@@ -328,7 +328,7 @@ def test_multiplicities(text: str, expected: Number) -> None:
 
 
 def test_either_side_may_be_empty() -> None:
-    net = load.parse("place q timed arrive : -> q ~ exp(rate = 0.9/s) timed serve : q -> ~ exp(mean = 1 s)").net
+    net = loading.parse("place q timed arrive : -> q ~ exp(rate = 0.9/s) timed serve : q -> ~ exp(mean = 1 s)").net
     assert [[a.kind for a in t.arcs] for t in net.transitions] == [[ArcKind.OUTPUT], [ArcKind.INPUT]]
 
 
@@ -427,7 +427,7 @@ def test_a_constant_rate_and_a_speed() -> None:
 
 
 def test_a_normal_cut_at_zero_reports_its_mean() -> None:
-    (w,) = load.parse("place a = 1 timed t : a -> a ~ normal(mean = 1 s, sd = 1 s)").warnings
+    (w,) = loading.parse("place a = 1 timed t : a -> a ~ normal(mean = 1 s, sd = 1 s)").warnings
     assert w.code == "W0401" and "1.28" in w.message  # 1 + phi(1)/Phi(1) = 1.2876
 
 
@@ -452,18 +452,18 @@ CYCLE = "place a = 1, b  link up(capacity = 1 MB/s)  timed t : a -> b ~ det(1 s)
     ],
 )
 def test_measures(text: str, body: object) -> None:
-    (m,) = load.parse(f"{CYCLE} measure x = {text}").measures
+    (m,) = loading.parse(f"{CYCLE} measure x = {text}").measures
     assert m.body == body and m.dimension == NUMBER and (m.unit, m.unit_factor) == ("", 1)
 
 
 def test_measures_use_earlier_ones_and_parameters() -> None:
-    x, y = load.parse(f"{CYCLE} param n : count = 2 measure x = throughput(t) measure y = n / x").measures
+    x, y = loading.parse(f"{CYCLE} param n : count = 2 measure x = throughput(t) measure y = n / x").measures
     assert y.body == Number(F(2)) / x.body and y.dimension == TIME
 
 
 def test_units_of_measures() -> None:
     text = "measure x in ms = sojourn(b)  measure y in 1/min = throughput(t)  measure z in % = P(#a > 0)"
-    found = load.parse(f"{CYCLE} {text} measure w in Mbit/s = 1 MB * throughput(t)").measures
+    found = loading.parse(f"{CYCLE} {text} measure w in Mbit/s = 1 MB * throughput(t)").measures
     assert [(m.unit, m.unit_factor) for m in found] == [("ms", F(1, 1000)), ("1/min", F(1, 60)), ("%", F(1, 100)), ("Mbit/s", 125000)]
     assert found[3].dimension == BANDWIDTH
 
@@ -481,12 +481,12 @@ def test_units_of_measures() -> None:
     ],
 )
 def test_expectations(text: str, op: str, right: int, tolerance: Fraction, absolute: bool) -> None:
-    (e,) = load.parse(f"{CYCLE} measure x = throughput(t) expect {text}").expectations
+    (e,) = loading.parse(f"{CYCLE} measure x = throughput(t) expect {text}").expectations
     assert (e.left, e.op, e.right, e.tolerance, e.absolute) == (Throughput("t"), op, Number(F(right)), tolerance, absolute)
 
 
 def test_after_within_abs_is_always_the_word() -> None:
-    (e,) = load.parse(f"{CYCLE} param abs : number = 3 expect P(#a > 0) == 0.5 within abs abs").expectations
+    (e,) = loading.parse(f"{CYCLE} param abs : number = 3 expect P(#a > 0) == 0.5 within abs abs").expectations
     assert e.absolute and e.tolerance == 3
 
 
@@ -494,7 +494,7 @@ def test_after_within_abs_is_always_the_word() -> None:
 
 
 def test_units_none() -> None:
-    model = load.parse(
+    model = loading.parse(
         """units none
            param mu : number = 2  param size : bytes = 100  link up(capacity = 50)
            place a = 1, b
@@ -509,7 +509,7 @@ def test_units_none() -> None:
 
 
 def test_everything_points_at_its_text() -> None:
-    net = load.parse("place a = 1 capacity 3, b  timed t : 2*a -> (#a + 1)*b ~ exp(mean = 1 s) when #a > 1 servers 2").net
+    net = loading.parse("place a = 1 capacity 3, b  timed t : 2*a -> (#a + 1)*b ~ exp(mean = 1 s) when #a > 1 servers 2").net
     (t,) = net.transitions
     assert isinstance(t, Timed)
     assert [p.span.text for p in net.places if p.span] == ["a = 1 capacity 3", "b"]
@@ -525,5 +525,18 @@ def test_everything_points_at_its_text() -> None:
 
 def test_what_is_not_used_is_warned_about() -> None:
     text = "param n : count = 3\ndist work = det(1 s)\nlink up(capacity = 1 MB/s)\nplace a = 1, unused\ntimed t : a -> a ~ det(1 s)"
-    found = [(w.code, w.span.text) for w in load.parse(text).warnings if w.span]
+    found = [(w.code, w.span.text) for w in loading.parse(text).warnings if w.span]
     assert found == [("W0201", "unused"), ("W0202", "n"), ("W0202", "work"), ("W0202", "up")]
+
+
+def test_a_model_shows_itself_in_a_few_lines() -> None:
+    text = (
+        "param n : count = 2 param pause : time = 10 min param slow : time = 2 * pause "
+        "place a = n, b timed t : a -> b ~ exp(mean = pause) measure r = throughput(t)"
+    )
+    assert repr(loading.parse(text, name="small.spn")).splitlines() == [
+        "model small: 2 places, 1 transition",
+        "parameters: n = 2, pause = 10 min, slow = 1200 s",
+        "measures: r",
+        "warning: parameter slow is not used",
+    ]

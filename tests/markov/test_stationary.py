@@ -186,7 +186,7 @@ def test_rare_failures_beside_a_fast_queue(workers, fail, repair):
 def test_aggregation_finds_the_weights_of_the_groups():
     workers = 40
     rates, right = failing_workers(workers, 1e-9, 1e-7)
-    pi = by_aggregation(rates, TOLERANCE)
+    pi = by_aggregation(rates, TOLERANCE, lambda small: stationary(small).pi, residual_of)
     np.testing.assert_allclose(marginal(workers, pi), right, rtol=1e-7, atol=1e-12)
 
 

@@ -7,8 +7,10 @@ from fractions import Fraction
 import pytest
 
 from spn.dist.families import Deterministic, Exponential
+from spn.dist.make import law
 from spn.errors import ModelError
 from spn.expr.nodes import Number, tokens
+from spn.loading import parse
 from spn.net.builder import NetBuilder
 from spn.net.model import Arc, ArcKind, Timed
 
@@ -65,3 +67,29 @@ def test_a_law_and_a_rate_exclude_each_other():
         b.timed("t", rate=1, law=1.0)
     with pytest.raises(TypeError, match="either a law or a rate"):
         b.timed("t")
+
+
+def test_the_builder_makes_the_very_nets_of_the_language():
+    model = parse("""
+        link up(capacity = 1 MB/s)
+        place idle = 3, busy, done, off = 1 capacity 2
+        timed work : 2*idle, ?off, !3*done -> busy ~ erlang(2, mean = 20 ms)  servers 2  memory resume  when #done < 5  resets send
+        timed send : busy -> done ~ 3 kB over up  share #off + 1  cap 500 kB/s  latency 1 ms
+        timed toggle : -> off ~ exp(rate = (#off + 0.5) / 1 s)
+        immediate back : done, flush busy -> 2*idle  weight #done + 1  priority 2
+    """)
+    b = NetBuilder(model.net.name)
+    b.link("up", 1_000_000)
+    b.place("idle", 3)
+    b.place("busy")
+    b.place("done")
+    b.place("off", 1, capacity=2)
+    two_phase = law("erlang", 2, mean=Fraction(2, 100))
+    guard = tokens("done") < 5
+    b.timed(
+        "work", {"idle": 2}, "busy", two_phase, tests="off", inhibitors={"done": 3}, servers=2, memory="resume", when=guard, resets=["send"]
+    )
+    b.timed("send", "busy", "done", 3000, over="up", share=tokens("off") + 1, cap=500_000, latency=0.001)
+    b.timed("toggle", (), "off", rate=(tokens("off") + 0.5) / 1)
+    b.immediate("back", "done", {"idle": 2}, flushes=["busy"], weight=tokens("done") + 1, priority=2)
+    assert b.build() == model.net

@@ -177,3 +177,11 @@ def test_a_marking_without_meaning_is_named(narrow, rate, weight, text):
     b.timed("t", "p", "q", rate=rate)
     b.immediate("i", "q", "r", weight=weight, when=tokens("p") < 2)
     assert text in str(error(b, narrow=narrow))
+
+
+def test_more_tokens_than_can_be_counted_is_an_error() -> None:
+    """A marking that doubles with every firing, by a multiplicity that no constant shows."""
+    b = NetBuilder()
+    b.place("a", 1)
+    b.timed("t", (), {"a": tokens("a")}, rate=1)
+    assert "E0603" in str(error(b)) and "place a gets more than" in str(error(b))

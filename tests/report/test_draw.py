@@ -78,7 +78,7 @@ def test_arcs_look_as_their_kind_says() -> None:
     assert _edges(dot, strange, "compute") == [f'"place {strange}" -> "transition compute":t [label="2"];']
     assert _edges(dot, "idle", "compute") == ['"place idle" -> "transition compute":t [style=dashed];']
     assert '"place idle" -> "transition tick":t [arrowhead=odot, label="3"];' in _edges(dot, "idle", "tick")
-    assert '"place full" -> "transition go":t [label="#idle"];' in _edges(dot, "full", "go")
+    assert '"transition go":t -> "place full" [dir=back, label="#idle"];' in _edges(dot, "full", "go")  # leads to the left
     assert _edges(dot, strange, "go") == [f'"place {strange}" -> "transition go":t [arrowhead=normalnormal];']
 
 

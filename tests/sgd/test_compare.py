@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -107,6 +108,35 @@ def test_an_interruption_before_the_first_point_is_an_error(monkeypatch: pytest.
         compare([CENTRAL], ("customers", [1]), measure="rate", workers=1)
 
 
+def test_an_interruption_does_not_wait_for_an_exact_solution(monkeypatch: pytest.MonkeyPatch):
+    """One job is interrupted while another, which cannot be stopped, goes on for as long as it is let."""
+    begun, released = Event(), Event()
+
+    def solve(model, **options):
+        if not begun.is_set():
+            begun.set()
+            released.wait(30)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "solve", solve)
+    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    try:
+        with pytest.raises(AnalysisError, match="interrupted"):
+            compare([CENTRAL], ("customers", [1, 2]), measure="rate", workers=2)
+        assert not released.is_set()
+    finally:
+        released.set()
+
+
+@pytest.mark.parametrize(
+    ("models", "over"),
+    [(CENTRAL, ("customers", [1])), ([CENTRAL], "customers"), ([CENTRAL], ("customers", 3)), ([CENTRAL], {"customers": [1]})],
+)
+def test_arguments_of_a_wrong_kind_are_named(models, over):
+    with pytest.raises(TypeError, match=r"models|over"):
+        compare(models, over, measure="rate")
+
+
 def rows(values: dict[float, float]) -> list[Row]:
     return [
         Row(mechanism="m", at=at, value=v, half_width=None, confidence=None, unit="", unit_factor=1.0, method="ctmc", reason="")
@@ -128,3 +158,38 @@ def rows(values: dict[float, float]) -> list[Row]:
 )
 def test_saturation(values, expected):
     assert saturation(rows(values)) == expected
+
+
+REPAIR = """
+param machines : count = 2 in 1..8
+param pause : time = 1 min
+place up = machines
+place down
+timed fail   : up -> down ~ exp(mean = pause) servers inf
+timed repair : down -> up ~ exp(mean = 1 min)
+measure repairs in 1/h = throughput(repair)
+measure outage = sojourn(down)
+"""
+
+
+def test_a_parameter_with_a_unit_is_shown_in_it_and_has_no_efficiency(tmp_path: Path):
+    (tmp_path / "repair.spn").write_text(REPAIR)
+    found = compare([tmp_path / "repair.spn"], ("pause", ["1 min", "90 s", "10 min"]), measure="repairs")
+    assert (found.over_unit, found.over_factor, found.scaling) == ("min", 60, False)
+    assert {r.efficiency for r in found.rows} == {None} and not found.saturation
+    lines = repr(found).splitlines()
+    assert lines[1].split() == ["pause", "[min]", "repair"]
+    assert [line.split()[0] for line in lines[3:6]] == ["1", "1.5", "10"]
+    assert lines[-1].startswith("repair: most at pause = 1 min: ")
+
+
+@pytest.mark.parametrize(("over", "measure", "scaling"), [("machines", "repairs", True), ("machines", "outage", False)])
+def test_efficiency_is_one_of_rates_over_amounts(over: str, measure: str, scaling: bool, tmp_path: Path):
+    (tmp_path / "repair.spn").write_text(REPAIR)
+    assert compare([tmp_path / "repair.spn"], (over, [1, 2]), measure=measure).scaling is scaling
+
+
+def test_the_model_that_lacks_the_parameter_is_named(tmp_path: Path):
+    (tmp_path / "repair.spn").write_text(REPAIR)
+    with pytest.raises(SpnError, match="central_server has no parameter machines"):
+        compare([tmp_path / "repair.spn", CENTRAL], ("machines", [1]), measure="repairs")

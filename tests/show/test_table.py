@@ -120,6 +120,15 @@ def test_a_result_that_did_not_converge_says_so() -> None:
     text = result_text(replace(RESULT, converged=False, notes=("look here",)))
     assert "NOT CONVERGED" in text and "note: look here" in text
     assert "NOT CONVERGED" not in result_text(RESULT)
+    assert RESULT.provenance is not None
+    tight = replace(RESULT, converged=False, provenance=replace(RESULT.provenance, options={"precision": 0.0014}))
+    assert "NOT CONVERGED: steps, latency did not reach" in result_text(tight)
+
+
+def test_a_measure_that_there_is_not_is_answered_with_those_that_there_are() -> None:
+    assert RESULT["busy"] == 0.97
+    with pytest.raises(KeyError, match="no measure 'bsy'; there are steps, latency, busy"):
+        RESULT["bsy"]
     assert result_text(RESULT).startswith("async_ps, simulate: the law of train is not phase-type\n")
 
 
@@ -148,6 +157,9 @@ class Comparison:
     over: str = "workers"
     measure: str = "steps"
     unit: str = "1/s"
+    over_unit: str = ""
+    over_factor: float = 1.0
+    scaling: bool = True
     notes: tuple[str, ...] = ()
     complete: bool = True
     seconds: float = 1.0

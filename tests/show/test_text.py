@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spn.expr.dims import BANDWIDTH, DATA, NUMBER, RATE, TIME, Dimension
-from spn.show.text import count, duration, estimate, is_short, number, percent, quantity, with_unit
+from spn.show.text import common_unit, count, duration, estimate, is_short, number, percent, quantity, with_unit
 
 UNITS = {
     TIME: {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400},
@@ -57,7 +57,9 @@ def test_rounding_moves_an_estimate_by_less_than_a_tenth_of_its_half_width(value
 @pytest.mark.parametrize(
     ("value", "dimension", "text"),
     [
-        (Fraction(18, 100), TIME, "180 ms"), (90, TIME, "90 s"), (3600, TIME, "1 h"), (0, TIME, "0 s"),
+        (Fraction(18, 100), TIME, "180 ms"), (90, TIME, "90 s"), (3600, TIME, "1 h"),
+        (60, TIME, "1 min"), (600, TIME, "10 min"), (5400, TIME, "90 min"), (59294, TIME, "16.4706 h"), (100, TIME, "100 s"),
+        (0, TIME, "0 s"),
         (Fraction(1, 3), TIME, "333.333 ms"),
         (0.012000000000000002, TIME, "12 ms"), (0.9, RATE, "0.9/s"), (1000, RATE, "1000/s"), (Fraction(1, 7200), RATE, "12/d"),
         (Fraction(975, 10) * 2**20, DATA, "97.5 MiB"), (10**6, DATA, "1 MB"), (1024, DATA, "1 KiB"), (8, DATA, "8 B"),
@@ -96,3 +98,15 @@ def test_words_around_numbers() -> None:
     assert (count(1, "place"), count(1771, "marking"), count(2, "class", "classes")) == ("1 place", "1,771 markings", "2 classes")
     assert (percent(0.745), percent(0.745, 2)) == ("74.5 %", "74 %")
     assert [with_unit("4", u) for u in ("1/s", "/s", "ms", "")] == ["4/s", "4/s", "4 ms", "4"]
+
+
+@pytest.mark.parametrize(
+    ("values", "dimension", "unit", "size"),
+    [
+        ([60, 300, 1200], TIME, "min", 60), ([0.001, 0.5], TIME, "ms", 0.001), ([1.25e8, 1.25e9], BANDWIDTH, "Gbit/s", 1.25e8),
+        ([2, 4], RATE, "1/s", 1), ([1, 2], NUMBER, "", 1), ([0], TIME, "s", 1), ([math.inf], TIME, "s", 1),
+        ([2.5], Dimension(time=Fraction(2)), "s^2", 1),
+    ],
+)  # fmt: skip
+def test_values_of_a_sweep_share_a_unit(values: list[float], dimension: Dimension, unit: str, size: float) -> None:
+    assert common_unit(values, dimension) == (unit, pytest.approx(size))
