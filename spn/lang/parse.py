@@ -621,7 +621,7 @@ class _Builder(lark.Transformer[Token, Any]):
         if bound:
             return ast.Argument(ast.Until(condition, BinaryOp(bound[0]), bound[1], span), span)
         match condition:  # (#a > 1 and #b > 1) <= 5 s
-            case ast.Binary(op=op, left=left, right=right) if op in COMPARISONS and _is_condition(left):
+            case ast.Binary(op=op, left=left, right=right) if op in COMPARISONS and is_condition(left):
                 return ast.Argument(ast.Until(left, op, right, span), span)
         return ast.Argument(ast.Until(condition, None, None, span), span)
 
@@ -697,7 +697,7 @@ class _Builder(lark.Transformer[Token, Any]):
         return int(part.end_pos or 0) if isinstance(part, Token) else int(part.span.end)
 
 
-def _is_condition(node: ast.Expr) -> bool:
+def is_condition(node: ast.Expr) -> bool:
     """Is this a condition by its form?"""
     match node:
         case ast.Truth() | ast.Unary(op=UnaryOp.NOT):

@@ -60,9 +60,9 @@ def test_a_sweep_is_a_table(machine: Run) -> None:
     rows = [line.split() for line in done.out.splitlines()]
     assert rows[0] == ["n", "mend", "mttf", "[h]", "safe", "never"]
     assert rows[2:6] == [
-        ["1", "1800", "s", "10", "holds", "holds"],
+        ["1", "30", "min", "10", "holds", "holds"],
         ["1", "1", "h", "10", "holds", "holds"],
-        ["2", "1800", "s", "115", "holds", "FAILS"],
+        ["2", "30", "min", "115", "holds", "FAILS"],
         ["2", "1", "h", "65", "holds", "FAILS"],
     ]
     assert rows[6] == ["note:", "4", "points,", "method", "ctmc"]
