@@ -316,7 +316,7 @@ class _Claims:
             return Verdict(holds=True, reason=f"from all {self.n:,} markings there is a way back")
         lost = self._first_in(np.array(never_left))
         assert lost is not None
-        return self._fails(lost, "from there is no way back to the initial marking")
+        return self._fails(lost, "somewhere there is no way back to the initial marking")
 
     def _live(self) -> Verdict:
         count, label, never_left = self._components()
@@ -330,7 +330,7 @@ class _Claims:
             return Verdict(holds=True, reason=f"all {transitions} transitions can always fire again")
         names = [self.net.transitions[int(t)].name for t in np.flatnonzero(~fired[label[state]])]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        return self._fails(state, f"from there on {shown} can never fire again")
+        return self._fails(state, f"from some marking on {shown} can never fire again")
 
     def _home(self, condition: Node) -> Verdict:
         count, label, never_left = self._components()
@@ -339,7 +339,7 @@ class _Claims:
         state = self._first_in(np.array(never_left) & ~met)
         if state is None:
             return Verdict(holds=True, reason=f"it can be reached from all {self.n:,} markings")
-        return self._fails(state, "from there it can never be reached")
+        return self._fails(state, "from some marking it can never be reached")
 
     def _leads(self, first: Node, then: Node) -> Verdict:
         """Whenever ``first`` holds, ``then`` holds at once or later with probability 1."""
@@ -350,7 +350,7 @@ class _Claims:
         states = np.flatnonzero(self._where(first) & doubtful)
         if not len(states):
             return Verdict(holds=True, reason="always, then or later, with probability 1")
-        return self._fails(int(states[0]), "the first holds there, and the second may never hold from then on")
+        return self._fails(int(states[0]), "the first may hold, and the second never hold from then on")
 
     def _reaching(self, goal: Bools, through: Bools) -> Bools:
         """The states from which ``goal`` can be reached by states in ``through`` (the goal included)."""
