@@ -27,7 +27,7 @@ from spn.source import Source
 
 MAX_FILE = 32 * 2**20  # bytes
 
-__all__ = ["Declared", "Given", "Setting", "elaborated", "formatted", "load", "load_parameters", "parse", "settable", "unrolled"]
+__all__ = ["Declared", "Given", "Setting", "elaborated", "formatted", "load", "load_parameters", "parse", "settable", "source", "unrolled"]
 
 
 def load(path: str | os.PathLike[str], /, *, params: Mapping[str, Setting] | None = None, **more: Setting) -> Model:
@@ -68,23 +68,35 @@ def load_parameters(path: str | os.PathLike[str], /) -> tuple[Declared, ...]:
     return declarations(parse_text(_read(find(path))))
 
 
-def formatted(path: str | os.PathLike[str], /, *, freeze: bool = False) -> tuple[Source, str]:
-    """A model file as it is, and its canonical text; ``freeze``: with every ``fit(…)`` replaced by the law it gives."""
+def source(data: bytes, name: str) -> Source:
+    """The text of a model that comes from elsewhere than a file; ``name`` is what messages show."""
+    return _source(name, _decoded(data, name))
+
+
+def formatted(what: str | os.PathLike[str] | Source, /, *, freeze: bool = False) -> tuple[Source, str]:
+    """A model file (or text) as it is, and its canonical text; ``freeze``: with every ``fit(…)`` replaced by the law it gives."""
     from spn.lang.format import formatted as canonical
     from spn.lang.freeze import frozen
 
-    file = find(path)
-    source = _read(file)
-    return source, frozen(source, Files(file.parent)) if freeze else canonical(source)
+    source, base, _ = _opened(what)
+    return source, frozen(source, Files(base)) if freeze else canonical(source)
 
 
-def unrolled(path: str | os.PathLike[str], /, *, params: Mapping[str, Setting] | None = None) -> tuple[Source, str]:
-    """A model file as it is, and the text of its flat model: components, loops and parameters written out."""
+def unrolled(what: str | os.PathLike[str] | Source, /, *, params: Mapping[str, Setting] | None = None) -> tuple[Source, str]:
+    """A model file (or text) as it is, and the text of its flat model: components, loops and parameters written out."""
     from spn.lang.unroll import unrolled as flat
 
-    file = find(path)
-    source, files = _read(file), Files(file.parent)
-    return source, flat(parse_text(source), name=file.stem, given=params or {}, resolver=files, reader=files)
+    source, base, name = _opened(what)
+    files = Files(base)
+    return source, flat(parse_text(source), name=name, given=params or {}, resolver=files, reader=files)
+
+
+def _opened(what: str | os.PathLike[str] | Source) -> tuple[Source, Path, str]:
+    """The text, the folder of the files that it reads, and the name of the model."""
+    if isinstance(what, Source):
+        return what, Path("."), _title(what.name)
+    file = find(what)
+    return _read(file), file.parent, file.stem
 
 
 def elaborated(file: File, base: Path) -> Model:
@@ -148,7 +160,7 @@ def _beside(path: Path) -> str:
     return f"did you mean {path.parent / near}?" if near else ""
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def _decoded(data: bytes, path: Path | str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as e:
