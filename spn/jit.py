@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped,unused-ignore]
+from llvmlite import ir  # type: ignore[import-untyped,unused-ignore]  # some releases ship no types
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np.random._constants import fe_double, ke_double, we_double, ziggurat_exp_r
@@ -20,7 +20,7 @@ from spn import kernel_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-setattr(numba.config, "CACHE_DIR", str(kernel_cache.folder()))  # noqa: B010
+setattr(numba.config, "CACHE_DIR", str(kernel_cache.folder()))  # noqa: B010  # numba makes the attribute at run time: no type knows it
 
 
 # Without the interpreter's lock, with the cache, and with arithmetic as in C (a division by 0 gives inf or nan).

@@ -76,7 +76,7 @@ def _open_closed_streams() -> None:
     """A stream that the shell closed (``>&-``) is no stream at all in Python: what goes there is dropped."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115  # open for the whole process
 
 
 def _tolerate_narrow_encodings() -> None:

@@ -10,13 +10,12 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, Shape, assign, not_negative, spell, vector
 from spn.dist.hyperexponential import positive_rates
-from spn.dist.invert import unbounded
-from spn.dist.law import Floats, Law, PhaseType, Style
-from spn.dist.markovian import absorbed, moments
+from spn.dist.law import PhaseType, Style
+from spn.dist.markovian import Markovian
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coxian(Law):
+class Coxian(Markovian):
     """Stage i takes an exponential time of ``rates[i]`` and is the last with probability ``completion[i]``; the last entry of
     ``completion`` is 1 and may be left out. Draw: per stage standard_exponential() / rate, then, except after the last stage,
     random() < completion[i] ends it."""
@@ -35,18 +34,6 @@ class Coxian(Law):
         if any(c > 1 for c in completion) or completion[-1] != 1:
             raise ValueError("completion probabilities lie in 0..1, and the last one is 1")
         assign(self, rates=rates, completion=completion)
-
-    def mean(self) -> float:
-        return moments(self.phase_type())[0]
-
-    def variance(self) -> float:
-        return moments(self.phase_type())[1]
-
-    def cdf(self, x: Floats | float) -> Floats:
-        return absorbed(self.phase_type(), x)
-
-    def quantile(self, p: Floats | float) -> Floats:
-        return unbounded(self.cdf, p)
 
     def draw(self, rng: np.random.Generator) -> float:
         total, last = 0.0, len(self.rates) - 1

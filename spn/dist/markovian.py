@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
-from spn.dist.law import Floats, PhaseType
+from spn.dist.invert import unbounded
+from spn.dist.law import Floats, Law, PhaseType
 
 BLOCK = 1 << 20  # numbers of a stack of matrices that are exponentiated at once
 EXIT_ROUNDING = 1e-12  # an exit rate below this share of the total is rounding of a row that sums to 0
@@ -35,6 +37,27 @@ def moments(chain: PhaseType) -> tuple[float, float]:
     second = np.linalg.solve(-inverse, first)
     mean = float(np.dot(chain.alpha, first))
     return mean, max(0.0, 2 * float(np.dot(chain.alpha, second)) - mean * mean)
+
+
+class Markovian(Law):
+    """A law without formulas of its own: all its figures are those of its phase-type representation."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def phase_type(self) -> PhaseType: ...
+
+    def mean(self) -> float:
+        return moments(self.phase_type())[0]
+
+    def variance(self) -> float:
+        return moments(self.phase_type())[1]
+
+    def cdf(self, x: Floats | float) -> Floats:
+        return absorbed(self.phase_type(), x)
+
+    def quantile(self, p: Floats | float) -> Floats:
+        return unbounded(self.cdf, p)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

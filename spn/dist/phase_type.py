@@ -9,13 +9,12 @@ import numpy as np
 
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, Shape, assign, finite, matrix, probabilities, spell, vector
-from spn.dist.invert import unbounded
-from spn.dist.law import Floats, Law, PhaseType, Style
-from spn.dist.markovian import EXIT_ROUNDING, Walk, absorbed, moments, reaches_end, walk
+from spn.dist.law import PhaseType, Style
+from spn.dist.markovian import EXIT_ROUNDING, Markovian, Walk, reaches_end, walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseTypeLaw(Law):
+class PhaseTypeLaw(Markovian):
     """The time to absorption of a chain that starts in phase i with probability ``alpha[i]`` and moves by the rates ``generator``
     (row sums at most 0; what is missing to 0 is the rate of absorption).
 
@@ -35,18 +34,6 @@ class PhaseTypeLaw(Law):
         if not reaches_end(chain):
             raise ValueError("some phase of ph never leads to completion: each needs a path to a row of T that sums to less than 0")
         assign(self, alpha=alpha, generator=generator, walk=walk(chain))
-
-    def mean(self) -> float:
-        return moments(self.phase_type())[0]
-
-    def variance(self) -> float:
-        return moments(self.phase_type())[1]
-
-    def cdf(self, x: Floats | float) -> Floats:
-        return absorbed(self.phase_type(), x)
-
-    def quantile(self, p: Floats | float) -> Floats:
-        return unbounded(self.cdf, p)
 
     def draw(self, rng: np.random.Generator) -> float:
         total, phase = 0.0, _pick(self.walk.first, rng.random())

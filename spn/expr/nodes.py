@@ -208,10 +208,12 @@ def equal(left: Operand, right: Operand) -> Binary:
 
 
 def conditional(test: Operand, then: Operand, otherwise: Operand) -> Conditional:
+    """``if(test, then, otherwise)``: only the branch taken is evaluated, so the other may be undefined in that marking."""
     return Conditional(as_node(test), as_node(then), as_node(otherwise))
 
 
 def call(function: Function | str, *arguments: Operand) -> Call:
+    """A function of the language by name: abs, floor, ceil, min, max, sqrt, ln or exp; ValueError for any other."""
     return Call(Function(function), tuple(as_node(a) for a in arguments))
 
 

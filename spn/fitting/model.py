@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spn.dist.law import Law, Style
+from spn.result import plain_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +63,15 @@ class Fit:
         return self.law.literal("s")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; nan and infinities as None."""
+        """Plain data for JSON; nan and infinities as the strings ``"nan"``, ``"inf"``, ``"-inf"``, as everywhere."""
         return {
             "family": self.family,
             "law": self.law.describe(),
             "literal": self.literal(),
-            "parameters": {k: _plain(v) for k, v in self.parameters.items()},
-            **{k: _plain(getattr(self, k)) for k in ("n", "mean", "cv", "log_likelihood", "aicc", "bic", "ks", "p_value")},
-            "law_mean": _plain(self.law.mean()),
-            "law_cv": _plain(self.law.cv()),
+            "parameters": {k: plain_value(v) for k, v in self.parameters.items()},
+            **{k: plain_value(getattr(self, k)) for k in ("n", "mean", "cv", "log_likelihood", "aicc", "bic", "ks", "p_value")},
+            "law_mean": plain_value(self.law.mean()),
+            "law_cv": plain_value(self.law.cv()),
             "criterion": self.criterion,
             "reason": self.reason,
             "alternatives": [_row(a) for a in self.alternatives],
@@ -101,14 +102,5 @@ def _spelled(law: Law) -> str:
 
 
 def _row(a: Alternative) -> dict[str, Any]:
-    figures = {k: _plain(getattr(a, k)) for k in ("log_likelihood", "aicc", "bic", "ks")}
+    figures = {k: plain_value(getattr(a, k)) for k in ("log_likelihood", "aicc", "bic", "ks")}
     return {"family": a.family, "law": a.law.describe() if a.law else None, "parameters": a.parameters, **figures, "note": a.note}
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]
-    if isinstance(value, int | str) or value is None:
-        return value
-    number = float(value)  # type: ignore[arg-type]
-    return number if math.isfinite(number) else None

@@ -271,4 +271,4 @@ def _discrete(x: Floats, name: str, reason: str, warnings: list[str], source: st
 
 
 def _parameters(law: Law) -> dict[str, object]:
-    return {f.name: getattr(law, f.name) for f in fields(law) if f.init}  # type: ignore[arg-type]
+    return {f.name: getattr(law, f.name) for f in fields(law) if f.init}  # type: ignore[arg-type]  # every law is a dataclass

@@ -218,7 +218,8 @@ class _Search:
         try:
             return np.array(markings, dtype=np.int64).reshape(len(markings), len(self.net.places))
         except OverflowError:
-            raise _overflow(self.net, markings) from None
+            place = next(p for m in markings for p, k in enumerate(m) if k > MOST_TOKENS)
+            raise _overflow(self.net, place) from None
 
     def _wide(self, rows: Ints) -> Expansion:
         row, transition, weight, vanishing = many.choices(self.batch, rows)
@@ -241,12 +242,18 @@ class _Search:
         after = np.empty((len(source), rows.shape[1]), dtype=np.int64)
         for t in np.unique(transition).tolist():
             at = np.flatnonzero(transition == t)
-            after[at] = many.fired(self.batch, t, rows[source[at]])
+            before = rows[source[at]]
+            try:
+                after[at] = many.fired(self.batch, t, before)
+            except OverflowError:  # a multiplicity that depends on the marking, in Python's integers
+                return self._rows([semantics.fire(self.rules, t, tuple(m)) for m in before.tolist()])
+        if len(after) and after.min() < 0:  # an enabled transition leaves no debt: the sum went past the largest int64
+            raise _overflow(self.net, int(np.argmin(after.min(axis=0))))
         return after
 
 
-def _overflow(net: Net, markings: list[Marking]) -> SpnError:
-    place = next(p for m in markings for p, k in zip(net.places, m, strict=True) if k > MOST_TOKENS)
+def _overflow(net: Net, index: int) -> SpnError:
+    place = net.places[index]
     return refuse(
         AnalysisError,
         "E0603",

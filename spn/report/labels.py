@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from spn.dist.families import Deterministic, Erlang, Exponential, Uniform
 from spn.dist.law import Law
 from spn.expr.dims import BANDWIDTH, DATA, NUMBER, RATE, TIME, Dimension
 from spn.expr.nodes import ONE, Exact, Node, Number
@@ -129,18 +130,17 @@ def size_text(law: Law, units: Units = WITH_UNITS) -> str:
 
 
 def _described(law: Law, dimension: Dimension) -> str:
-    match law.family:
-        case "exp":
+    match law:
+        case Exponential():
             return f"exp {_point(law, dimension)}"
-        case "det":
+        case Deterministic():
             return f"det {_point(law, dimension)}"
-        case "uniform":
-            low, high = getattr(law, "low"), getattr(law, "high")  # noqa: B009
+        case Uniform(low=low, high=high):
             return f"uniform {quantity(low, dimension)} to {quantity(high, dimension)}"
-        case "erlang":
-            return f"erlang({getattr(law, 'k')}) {_point(law, dimension)}"  # noqa: B009
-        case family:
-            return f"{family} {_point(law, dimension)}{_spread(law)}"
+        case Erlang(k=k):
+            return f"erlang({k}) {_point(law, dimension)}"
+        case _:
+            return f"{law.family} {_point(law, dimension)}{_spread(law)}"
 
 
 def _spread(law: Law) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
@@ -18,9 +17,11 @@ from spn.errors import AnalysisError, ModelError, nearest, refuse
 from spn.expr.dims import BANDWIDTH, NUMBER, RATE
 from spn.loading import Setting, load, settable
 from spn.model import Model
-from spn.result import Result, plain
+from spn.result import Result, plain, plain_value
 from spn.show.text import common_unit, number, with_unit
 from spn.sim import load_kernels
+from spn.sim.control import all_cores
+from spn.sim.streams import fresh_seed
 from spn.solvers import may_solve, solve
 
 WORTH_LOADING = 4  # simulated points, from which on the compiled engine is loaded at once
@@ -83,8 +84,16 @@ class Comparison:
         return tuple(dict.fromkeys(r.mechanism for r in self.rows))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return plain(self)
+        """Plain data for JSON: values and half-widths in ``unit``, the swept parameter in ``over_unit``."""
+        data = plain(self)
+        unit_factor, over_factor = data.pop("unit_factor"), data.pop("over_factor")
+        for row, shown in zip(self.rows, data["rows"], strict=True):
+            del shown["unit_factor"]
+            shown["at"] = plain_value(row.at / over_factor)
+            shown["value"] = plain_value(row.value / unit_factor)
+            shown["half_width"] = None if row.half_width is None else plain_value(row.half_width / unit_factor)
+        data["saturation"] = {name: None if at is None else plain_value(at / over_factor) for name, at in self.saturation.items()}
+        return data
 
     def __repr__(self) -> str:
         from spn.show.table import comparison_text
@@ -116,20 +125,12 @@ def compare(
     """
     started = time.perf_counter()
     _check_types(models, over, seed)
-    name, values = over[0], list(over[1])
-    if not models:
-        raise refuse(ModelError, "E0691", "no model to compare", help="name at least one model file")
-    if not values:
-        raise refuse(ModelError, "E0691", f"no value of {name} to compare at", help=f"give some: {name}=1..8")
+    name = over[0]
     names = _distinct([Path(m) for m in models])
-    _check_over(models, names, name)
-    jobs = _jobs(models, names, name, values, dict(parameters or {}))
-    for job in jobs:
-        _check_measure(job.model, measure)
-    root = np.random.SeedSequence(seed)
-    master = int(root.generate_state(1, np.uint64)[0]) if seed is None else seed
+    jobs = _planned(models, names, name, list(over[1]), measure, dict(parameters or {}))
+    master = fresh_seed() if seed is None else seed
     options = {"method": method, "precision": precision, "confidence": confidence}
-    done, complete = _run(jobs, measure, master, options, workers or os.cpu_count() or 1, progress)
+    done, complete = _run(jobs, measure, master, options, workers or all_cores(), progress)
     if not done:
         raise refuse(AnalysisError, "E0690", "interrupted before the first point was done")
     scaling = all(_scales(job.model, name, measure) for job in jobs)
@@ -161,6 +162,21 @@ def _check_types(models: object, over: object, seed: object) -> None:
         raise TypeError(f"over is a parameter with its values, like ('workers', range(1, 9)), not {over!r}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise refuse(AnalysisError, "E0705", f"seed is {seed!r}; it is a whole number from 0")
+
+
+def _planned(
+    models: Sequence[str | Path], names: list[str], over: str, values: list[Setting], measure: str, parameters: dict[str, Setting]
+) -> list[_Job]:
+    """All points to be solved, once everything that can be wrong with the request is checked."""
+    if not models:
+        raise refuse(ModelError, "E0691", "no model to compare", help="name at least one model file")
+    if not values:
+        raise refuse(ModelError, "E0691", f"no value of {over} to compare at", help=f"give some: {over}=1..8")
+    _check_over(models, names, over)
+    jobs = _jobs(models, names, over, values, parameters)
+    for job in jobs:
+        _check_measure(job.model, measure)
+    return jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -319,7 +319,10 @@ def until_settled(crew: Crew, classes: Sequence[ClosedClass] | None, warmup: flo
     def one(engine: Engine) -> tuple[Floats, Ended]:
         if not settle(engine):
             time, before = engine.time, engine.totals()
-            if crew.run(engine, length, np.inf) is not Ending.STILL:
+            ending = crew.run(engine, length, np.inf)
+            while ending is not Ending.STILL and engine.time == time:
+                ending = crew.run(engine, length, np.inf)  # until time passes, or the engine says that it never does
+            if ending is not Ending.STILL:
                 row = np.array([1.0, *(engine.totals() - before) / (engine.time - time)])
                 return row, _ended(classes, engine.marking, still=False)
         return np.array([1.0, *engine.rates()]), _ended(classes, engine.marking, still=True)

@@ -185,3 +185,14 @@ def test_more_tokens_than_can_be_counted_is_an_error() -> None:
     b.place("a", 1)
     b.timed("t", (), {"a": tokens("a")}, rate=1)
     assert "E0603" in str(error(b)) and "place a gets more than" in str(error(b))
+
+
+@pytest.mark.parametrize("narrow", [12, 0], ids=["plain", "arrays"])
+@pytest.mark.parametrize("grown", [2**62, tokens("a")], ids=["constant", "by marking"])
+def test_the_last_token_that_can_be_counted(narrow, grown) -> None:
+    """2^62 + 2^62 tokens are one more than int64 holds: no wrap-around, in arrays as in the plain search."""
+    b = NetBuilder()
+    b.place("go", 1)
+    b.place("a", 2**62)
+    b.timed("t", "go", {"a": grown}, rate=1)
+    assert "E0603" in str(error(b, narrow=narrow)) and "place a gets more than" in str(error(b, narrow=narrow))

@@ -193,3 +193,16 @@ def test_the_model_that_lacks_the_parameter_is_named(tmp_path: Path):
     (tmp_path / "repair.spn").write_text(REPAIR)
     with pytest.raises(SpnError, match="central_server has no parameter machines"):
         compare([tmp_path / "repair.spn", CENTRAL], ("machines", [1]), measure="repairs")
+
+
+def test_json_gives_values_in_the_units_it_names(tmp_path: Path):
+    file = tmp_path / "m.spn"
+    file.write_text(
+        "param think : time = 1 min\nplace a = 1\ntimed t : a -> a ~ exp(mean = think)\nmeasure cycle in ms = 1 / throughput(t)\n"
+    )
+    found = compare([file], ("think", ["1 min", "2 min"]), measure="cycle")
+    data = found.to_dict()
+    assert data["unit"] == "ms" and data["over_unit"] == "min"
+    assert [r["at"] for r in data["rows"]] == [1, 2]
+    assert [r["value"] for r in data["rows"]] == pytest.approx([60_000, 120_000], rel=1e-9)
+    assert "unit_factor" not in data["rows"][0]

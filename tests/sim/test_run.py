@@ -293,6 +293,14 @@ def test_zero_time_loops_name_their_transitions(engine: Any, kind: str) -> None:
     assert "begin" not in str(caught.value)
 
 
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_zero_time_loop_is_told_in_replications_too(engine: Any) -> None:
+    """Their stretches are shorter than the limit at which a loop is called one: no average over no time."""
+    loop = [Timed(name="ping", law=det(0), arcs=(takes("a"), gives("b"))), Timed(name="pong", law=det(0), arcs=(takes("b"), gives("a")))]
+    with pytest.raises(SemanticsError, match="ping, pong"):
+        simulate(model(loop, {"x": Throughput("ping")}, a=1, b=0), seed=1, replications=4, engine=engine)
+
+
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("speed", {"speed": tokens("a") * 2 - 5}, "speed"),
     ("scale", {"scale": tokens("a") - 2}, "scale"),
