@@ -10,9 +10,10 @@ from spn.dist.deterministic import Deterministic
 from spn.errors import Diagnostic, Severity, SpnError
 from spn.expr.nodes import ONE, Number, places_of
 from spn.net import semantics
-from spn.net.flows import Bounds, allowed, bounds, constant
 from spn.net.model import ArcKind, Immediate, Net, Timed, Transition, immediates, initial_marking, timed
 from spn.source import Span
+from spn.structural.bounds import Bounds, allowed, bounds
+from spn.structural.incidence import constant
 
 NEEDS = (ArcKind.INPUT, ArcKind.TEST)
 LOOKS = 20_000  # of transitions, in the searches that could take long in a large net
