@@ -28,11 +28,13 @@ Vector = Mapping[int, int]  # index to entry, no zeros
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What one unit of an amount changes, by index of place; ``amount`` is None for the constant part of a transition's change."""
+    """What one unit of an amount changes, times ``scale``, by index of place; ``amount`` is None for the constant part of a transition's
+    change. ``scale`` is 1 but where a multiplicity divides."""
 
     transition: int
     amount: Node | None
     changes: Vector
+    scale: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,9 @@ def incidence(net: Net) -> Incidence:
     """The incidence of a checked net."""
     index = place_index(net)
     parts = [_parts(t, index) for t in net.transitions]
-    first = [Column(k, None, _whole(part.get(None, {}))) for k, part in enumerate(parts)]
-    rest = [
-        Column(k, amount, c) for k, part in enumerate(parts) for amount, raw in part.items() if amount is not None and (c := _whole(raw))
-    ]
+    first = [_column(k, None, part.get(None, {})) for k, part in enumerate(parts)]
+    varying = ((k, amount, raw) for k, part in enumerate(parts) for amount, raw in part.items() if amount is not None)
+    rest = [_column(k, amount, raw) for k, amount, raw in varying if any(raw.values())]
     return Incidence(
         places=tuple(p.name for p in net.places),
         transitions=tuple(t.name for t in net.transitions),
@@ -113,7 +114,7 @@ def _add(found: Parts, amount: Node | None, place: int, value: Fraction) -> None
     column[place] = column.get(place, Fraction(0)) + value
 
 
-def _whole(column: Mapping[int, Fraction]) -> dict[int, int]:
-    """The column times the least factor that makes it whole; without zeros."""
+def _column(transition: int, amount: Node | None, column: Mapping[int, Fraction]) -> Column:
+    """A column times the least factor that makes it whole."""
     scale = math.lcm(*(v.denominator for v in column.values()))
-    return {p: int(v * scale) for p, v in column.items() if v}
+    return Column(transition, amount, {p: int(v * scale) for p, v in column.items() if v}, scale)

@@ -21,11 +21,14 @@ SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """``x`` is None where there is none; ``status`` is optimal, infeasible, unbounded or failed."""
+    """``x`` is None where there is none; ``status`` is optimal, infeasible, unbounded or failed; ``duals`` of the rows of
+    ``at_most``, ``prices`` of those of ``equal``."""
 
     status: str
     x: tuple[float, ...] | None = None
     value: float = math.nan
+    duals: tuple[float, ...] = ()
+    prices: tuple[float, ...] = ()
 
 
 Rows = Sequence[Mapping[int, float]]
@@ -63,7 +66,10 @@ def minimum(
         options={"time_limit": SECONDS, "presolve": True},
     )
     status = {0: "optimal", 2: "infeasible", 3: "unbounded"}.get(found.status, "failed")
-    return Solution(status, tuple(found.x.tolist()), float(found.fun)) if status == "optimal" else Solution(status)
+    if status != "optimal":
+        return Solution(status)
+    duals, prices = (tuple(part.marginals.tolist()) for part in (found.ineqlin, found.eqlin))
+    return Solution(status, tuple(found.x.tolist()), float(found.fun), duals, prices)
 
 
 def _sparse(rows: Rows, n: int) -> Any:
