@@ -237,7 +237,7 @@ def _confusion(net: Net, known: Bounds) -> Iterator[Diagnostic]:
 
 def confusions(net: Net) -> Iterator[tuple[str, str, str]]:
     """Immediates u, v, w by name: u and v are in no conflict and may be enabled at once, but if u fires first, w competes with v."""
-    return _confused(net, bounds(net))
+    return _confused(net, bounds(net)) if len(immediates(net)) > 2 else iter(())
 
 
 def _confused(net: Net, known: Bounds) -> Iterator[tuple[str, str, str]]:

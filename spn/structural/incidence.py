@@ -62,8 +62,12 @@ class Incidence:
 
 def constant(arc: Arc) -> int | None:
     """The multiplicity of an arc where it is a whole number."""
-    v = arc.multiplicity.value if isinstance(arc.multiplicity, Number) else None
-    return int(v) if v is not None and v - v == 0 and v == math.floor(v) else None
+    if not isinstance(arc.multiplicity, Number):
+        return None
+    v = arc.multiplicity.value
+    if isinstance(v, Fraction):
+        return v.numerator if v.denominator == 1 else None
+    return int(v) if v.is_integer() else None
 
 
 def incidence(net: Net) -> Incidence:
@@ -81,7 +85,7 @@ def incidence(net: Net) -> Incidence:
     )
 
 
-Parts = dict[Node | None, dict[int, Fraction]]
+Parts = dict[Node | None, dict[int, Fraction | int]]
 
 
 def _parts(t: Transition, index: Mapping[str, int]) -> Parts:
@@ -89,7 +93,7 @@ def _parts(t: Transition, index: Mapping[str, int]) -> Parts:
     found: Parts = {None: {}}
     flushed = {a.place for a in t.arcs if a.kind is ArcKind.FLUSH}
     for place in flushed:
-        _add(found, Tokens(place), index[place], Fraction(-1))
+        _add(found, Tokens(place), index[place], -1)
     for a in t.arcs:
         if a.kind is ArcKind.OUTPUT:
             _add_arc(found, a, index[a.place], 1)
@@ -99,22 +103,26 @@ def _parts(t: Transition, index: Mapping[str, int]) -> Parts:
 
 
 def _add_arc(found: Parts, a: Arc, place: int, sign: int) -> None:
+    whole = constant(a)
+    if whole is not None:
+        _add(found, None, place, sign * whole)
+        return
     node = fold(a.multiplicity)
     as_sum = linear(node)
     if as_sum is None:
-        _add(found, node, place, Fraction(sign))
+        _add(found, node, place, sign)
         return
     _add(found, None, place, sign * as_sum[1])
     for name, factor in as_sum[0].items():
         _add(found, Tokens(name), place, sign * factor)
 
 
-def _add(found: Parts, amount: Node | None, place: int, value: Fraction) -> None:
+def _add(found: Parts, amount: Node | None, place: int, value: Fraction | int) -> None:
     column = found.setdefault(amount, {})
-    column[place] = column.get(place, Fraction(0)) + value
+    column[place] = column.get(place, 0) + value
 
 
-def _column(transition: int, amount: Node | None, column: Mapping[int, Fraction]) -> Column:
+def _column(transition: int, amount: Node | None, column: Mapping[int, Fraction | int]) -> Column:
     """A column times the least factor that makes it whole."""
     scale = math.lcm(*(v.denominator for v in column.values()))
     return Column(transition, amount, {p: int(v * scale) for p, v in column.items() if v}, scale)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from spn.dist.exponential import Exponential
@@ -50,6 +50,13 @@ def product_form(net: Net, bounds: Sequence[int | None]) -> ProductForm:
     why = _refusal(net, bounds)
     if why:
         return ProductForm(False, why)
+    found = _recognised(net)
+    if found.found and any(b is None for b in bounds):
+        return replace(found, reason=f"{found.reason}; if there is a steady state, since not every place has a bound")
+    return found
+
+
+def _recognised(net: Net) -> ProductForm:
     index = place_index(net)
     moves = [(i, o, _rate(t)) for t in net.transitions if (i := _bag(t, ArcKind.INPUT, index)) != (o := _bag(t, ArcKind.OUTPUT, index))]
     bags = list(dict.fromkeys(b for i, o, _ in moves for b in (i, o)))

@@ -154,14 +154,16 @@ def place_semiflows(matrix: Incidence, limits: Limits) -> Rays:
 def transition_semiflows(matrix: Incidence, limits: Limits) -> Rays:
     """The minimal T-semiflows: numbers of firings, by index of transition, that give back the marking they started from. Transitions
     without a constant column take no part."""
-    found = extreme_rays(transition_rows(matrix), constant_transitions(matrix), limits)
+    rows = transition_rows(matrix)
+    found = extreme_rays(rows, constant_transitions(matrix), limits)
     for x in found.vectors:
-        assert all(product(x, row) == 0 for row in transition_rows(matrix)), "a T-semiflow that changes a place"
+        assert all(product(x, row) == 0 for row in rows), "a T-semiflow that changes a place"
     return found
 
 
 def constant_transitions(matrix: Incidence) -> list[int]:
-    return [t for t in range(len(matrix.transitions)) if t not in matrix.varying]
+    varying = matrix.varying
+    return [t for t in range(len(matrix.transitions)) if t not in varying]
 
 
 def transition_rows(matrix: Incidence) -> list[dict[int, int]]:
