@@ -15,7 +15,7 @@ from typing import Any
 from spn import resources
 from spn.errors import DataError, ModelError, nearest, refuse
 from spn.expr.nodes import Exact
-from spn.interop import Format, format_of
+from spn.interop import Format, as_bytes, format_of
 from spn.lang.ast import File
 from spn.lang.elaborate import declarations, elaborate
 from spn.lang.given import Setting, names
@@ -61,7 +61,7 @@ def parse(
     if not isinstance(text, str):
         raise TypeError(f"the text of a model is a str, not {type(text).__name__}; spn.load(path) reads a file")
     if (other := format_of(text[:1024].encode(), "")) is not None:
-        return _foreign(other, text.encode(), name, _title(name), {**(params or {}), **more})
+        return _foreign(other, as_bytes(text), name, _title(name), {**(params or {}), **more})
     return _model(parse_text(_source(name, text)), _title(name), Path(base or "."), {**(params or {}), **more})
 
 

@@ -42,6 +42,14 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, f"there is no {what} {value!r}; {hint}")
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help with the names of commands and what they do in two columns; argparse does not count their indent."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        self._action_max_length = max(self._action_max_length, 15)
+
+
 def _typed(read: Callable[[str], float]) -> Callable[[str], float]:
     """A reader of numbers whose complaints argparse passes on."""
 
@@ -65,7 +73,7 @@ def _whole(least: int) -> Callable[[str], int]:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=_Help)
     top.add_argument("--version", action="version", version=f"spn {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for add in (_check, _solve, _simulate, _draw, _fit, _compare, _structure, _bounds, _test, _format, _lsp):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -37,3 +38,8 @@ def format_of(data: bytes, name: str) -> Format | None:
     """The format of a file by its content, else by its suffix; None for a text of the model language, which never begins with ``<``."""
     by_content = next((f for f in FORMATS if f.recognises(data[:1024])), None)
     return by_content or next((f for f in FORMATS if PurePath(name).suffix.lower() in f.suffixes), None)
+
+
+def as_bytes(text: str) -> bytes:
+    """A text as the file that it would be: in UTF-8, whatever encoding an XML declaration in it names."""
+    return re.sub(r"\A(\s*<\?xml[^>]*?)\s+encoding\s*=\s*(\"[^\"]*\"|'[^']*')", r"\1", text).encode()

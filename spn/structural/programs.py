@@ -51,6 +51,9 @@ def minimum(
 
     if n > MOST_VARIABLES:
         return Solution("failed")
+    if n == 0:
+        solved = all(v >= 0 for v in limits) and not any(values)
+        return Solution("optimal", (), 0.0) if solved else Solution("infeasible")
     objective = np.zeros(n)
     for k, v in cost.items():
         objective[k] = v
