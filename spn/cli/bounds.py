@@ -8,23 +8,26 @@ from typing import Any
 from spn.cli.answers import loaded, print_json
 from spn.cli.codes import Code
 from spn.cli.terminal import prose, show
-from spn.result import plain_value
-from spn.show.structure import throughput_grid
+from spn.result import plain, plain_value
+from spn.show.structure import asymptotic_lines, throughput_grid
 from spn.structural.throughput import ThroughputBound
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a lower and an upper bound for every transition, and what the upper one rests on."""
     from spn.structural.analysis import bounds
+    from spn.structural.bottleneck import asymptotic
 
     model = loaded(arguments)
     found = bounds(model, *(arguments.transition or ()))
+    simple = asymptotic(model.net)
     if arguments.json:
         rows = [_record(b) for b in found]
-        print_json({"model": model.name, "unit": "1/s", "bounds": rows})
+        print_json({"model": model.name, "unit": "1/s", "bounds": rows, "asymptotic": None if simple is None else plain(simple)})
         return Code.OK
     show(throughput_grid(found, "" if model.unitless else "/s"))
-    prose("long-run means lie between these, whatever the laws beyond their means (see `spn bounds --help`)")
+    for line in [] if simple is None else asymptotic_lines(simple, model.unitless):
+        prose(line)
     return Code.OK
 
 

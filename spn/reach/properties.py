@@ -31,7 +31,6 @@ from spn.reach.graph import explore_graph
 from spn.reach.growth import path_to
 from spn.reach.space import Bools, Graph, Ints, Limits
 from spn.reach.vanishing import ranges
-from spn.structural.bounds import bounds as quick_bounds
 from spn.structural.bounds import place_bounds
 from spn.structural.incidence import incidence
 from spn.structural.liveness import commoner
@@ -178,8 +177,7 @@ def _kept(net: Net, p: Property) -> Verdict | None:
 
 
 def _bounded_by_structure(net: Net) -> Verdict | None:
-    quick = quick_bounds(net).most
-    bounds = tuple(quick.values()) if len(quick) == len(net.places) else place_bounds(net)
+    bounds = place_bounds(net, best=False)
     known = [b for b in bounds if b is not None]
     if len(known) < len(bounds):
         return None

@@ -13,6 +13,7 @@ from spn.structural.proof import weighted_sum
 
 if TYPE_CHECKING:
     from spn.structural.analysis import Flows, Structure
+    from spn.structural.bottleneck import Asymptotic
     from spn.structural.siphons import Places, Sets
     from spn.structural.throughput import ThroughputBound
 
@@ -136,3 +137,13 @@ def throughput_grid(found: Sequence[ThroughputBound], unit: str) -> Grid:
 
 def _upper(value: float) -> str:
     return "no bound" if math.isinf(value) else number(value)
+
+
+def asymptotic_lines(found: Asymptotic, unitless: bool) -> Iterator[str]:
+    """Who is busiest, and what the tokens allow."""
+    second, rate = ("", "") if unitless else (" s", "/s")
+    if found.bottleneck:
+        demand = f"{number(found.demands[found.bottleneck])}{second} of service for each firing of {name(found.reference)}"
+        yield f"bottleneck: {name(found.bottleneck)}, {demand}: at most {number(found.saturation)}{rate}"
+    for p in found.populations[:3]:
+        yield f"tokens: {_equation(p.weights, p.total, SHOWN)} allows {name(found.reference)} at most {number(p.upper)}{rate}"

@@ -57,14 +57,18 @@ def bounds(net: Net) -> Bounds:
     return Bounds(most, found or (), found is not None)
 
 
-def place_bounds(net: Net) -> tuple[int | None, ...]:
+def place_bounds(net: Net, *, best: bool = True) -> tuple[int | None, ...]:
     """The most tokens that each place can hold, in the order of the net, None where the structure gives no bound.
 
-    The best of :func:`bounds` and of the state equation. Reachable markings never exceed it; not every bound is reached."""
+    The best of :func:`bounds` and of the state equation, or, with ``best`` False, that of the state equation only where :func:`bounds`
+    gives none (a linear program a place is saved). Reachable markings never exceed it; not every bound is reached."""
     known = bounds(net).most
-    matrix = incidence(net)
-    programs = len(net.places) <= MOST_PROGRAMS
-    return tuple(_least(known.get(p.name), best_bound(matrix, i) if programs else None) for i, p in enumerate(net.places))
+    wanted = [i for i, p in enumerate(net.places) if best or p.name not in known]
+    found = {}
+    if wanted and len(wanted) <= MOST_PROGRAMS:
+        matrix = incidence(net)
+        found = {i: best_bound(matrix, i) for i in wanted}
+    return tuple(_least(known.get(p.name), found.get(i)) for i, p in enumerate(net.places))
 
 
 def _least(*values: int | None) -> int | None:

@@ -150,7 +150,7 @@ def constraints(net: Net, *, deadlock_free: bool = False, bounds: tuple[int | No
     matrix = incidence(net)
     if bounds is None:
         bounds = place_bounds(net)
-    means = sorted(s for t in net.transitions if isinstance(t, Timed) and (s := _mean(t)) is not None and 0 < s < math.inf)
+    means = sorted(s for t in net.transitions if isinstance(t, Timed) and (s := mean_time(t)) is not None and 0 < s < math.inf)
     program = _Program(unit=means[len(means) // 2] if means else 1.0)
     for k in range(len(net.transitions)):
         program.variable("x", k)
@@ -210,7 +210,7 @@ def _conflicts(program: _Program, net: Net) -> None:
 def _clocks(program: _Program, net: Net, k: int, t: Timed, bounds: tuple[int | None, ...]) -> None:
     """What holds of the running clocks of one timed transition."""
     u = ("u", k)
-    needs = _inputs(t, place_index(net))
+    needs = inputs(t, place_index(net))
     known = {p: (a, bounds[p]) for p, a in needs.items() if a is not None}
     most = min([math.inf if t.servers == INFINITE else t.servers, *(b // a for a, b in known.values() if b is not None)])
     if not needs:
@@ -219,7 +219,7 @@ def _clocks(program: _Program, net: Net, k: int, t: Timed, bounds: tuple[int | N
         program.below({u: 1.0}, float(most), f"the servers of {t.name}" if most == t.servers else f"the clocks of {t.name}")
     for p, (a, _) in known.items():
         program.below({u: float(a), ("M", p): -1.0}, 0.0)
-    if _only_inputs(net, t):
+    if _onlyinputs(net, t):
         _forced(program, u, known, most)
     _little(program, net, k, t)
 
@@ -251,16 +251,22 @@ def _slope(a: int, b: int | None, most: float) -> float | None:
 
 
 def _little(program: _Program, net: Net, k: int, t: Timed) -> None:
-    mean = _mean(t) if t.transfer is None else _fastest(net, t)
+    mean = mean_time(t) if t.transfer is None else _fastest(net, t)
     if mean is None or not 0 < mean < math.inf:
         return
     s = mean / program.unit
-    keeps = t.law.family == "exp" and t.memory is not Memory.REPEAT
-    resumes = t.memory is Memory.RESUME and t.servers != INFINITE and not _is_reset(net, t)
-    if t.transfer is None and (keeps or resumes or not _interrupted(net, t)):
+    if keeps_work(net, t):
         program.equals({("u", k): 1.0, ("x", k): -s}, 0.0)
     elif _never_short(net, t):
         program.below({("x", k): s, ("u", k): -1.0}, 0.0)
+
+
+def keeps_work(net: Net, t: Timed) -> bool:
+    """Whether the mean number of running clocks is throughput times mean time (Little): no work that was drawn is lost, or it is
+    exponential. Never said of a transfer, whose speed the link decides."""
+    memoryless = t.law.family == "exp" and t.memory is not Memory.REPEAT
+    resumes = t.memory is Memory.RESUME and t.servers != INFINITE and not _is_reset(net, t)
+    return t.transfer is None and (memoryless or resumes or not _interrupted(net, t))
 
 
 def _never_short(net: Net, t: Timed) -> bool:
@@ -271,8 +277,8 @@ def _never_short(net: Net, t: Timed) -> bool:
 
 def _vanishing(program: _Program, net: Net, t: Immediate, bounds: tuple[int | None, ...]) -> None:
     """Where time passes, an immediate lacks tokens in one of its inputs."""
-    needs = _inputs(t, place_index(net))
-    if not needs or not _only_inputs(net, t):
+    needs = inputs(t, place_index(net))
+    if not needs or not _onlyinputs(net, t):
         return
     row: dict[tuple[str, int], float] = {}
     total = float(len(needs) - 1)
@@ -311,7 +317,7 @@ def _links(program: _Program, net: Net) -> None:
 # --- transitions ------------------------------------------------------------------------------------------------------------------
 
 
-def _inputs(t: Transition, index: Mapping[str, int]) -> dict[int, int | None]:
+def inputs(t: Transition, index: Mapping[str, int]) -> dict[int, int | None]:
     """What a transition takes from each input place, None where that varies."""
     found: dict[int, int | None] = {}
     for a in t.arcs:
@@ -322,7 +328,7 @@ def _inputs(t: Transition, index: Mapping[str, int]) -> dict[int, int | None]:
     return found
 
 
-def _only_inputs(net: Net, t: Transition) -> bool:
+def _onlyinputs(net: Net, t: Transition) -> bool:
     """Whether constant inputs alone decide if a transition is enabled."""
     limited = {p.name for p in net.places if p.capacity is not None}
     return t.guard is None and not any(_disables(a.kind, constant(a), a.place in limited) for a in t.arcs)
@@ -341,7 +347,7 @@ def _interrupted(net: Net, t: Timed) -> bool:
     rivals = (u for u in net.transitions if u is not t)
     taken = any(a.place in needs and a.kind in (ArcKind.INPUT, ArcKind.FLUSH) for u in rivals for a in u.arcs)
     own = any(a.kind is ArcKind.FLUSH and a.place in needs for a in t.arcs)
-    return taken or own or _is_reset(net, t) or not _only_inputs(net, t)
+    return taken or own or _is_reset(net, t) or not _onlyinputs(net, t)
 
 
 def _is_reset(net: Net, t: Timed) -> bool:
@@ -353,7 +359,7 @@ def _size(t: Timed) -> float | None:
     return t.law.mean() * float(t.scale.value) if isinstance(t.scale, Number) else None
 
 
-def _mean(t: Timed) -> float | None:
+def mean_time(t: Timed) -> float | None:
     """The mean time of an uninterrupted clock; None for a transfer, and where it depends on the marking."""
     size = _size(t)
     if size is None or not _is_positive(t.speed):
@@ -387,4 +393,4 @@ def _spread(net: Net) -> float:
 
 
 def _means(net: Net) -> Iterator[float]:
-    return (s for t in net.transitions if isinstance(t, Timed) and (s := _mean(t)) is not None and 0 < s < math.inf)
+    return (s for t in net.transitions if isinstance(t, Timed) and (s := mean_time(t)) is not None and 0 < s < math.inf)

@@ -16,6 +16,7 @@ from spn.model import Model
 from spn.net.model import Net, timed
 from spn.solvers import may_solve, solve
 from spn.structural.analysis import bounds
+from spn.structural.bottleneck import asymptotic
 from spn.structural.throughput import throughput_bounds, violation
 from tests.structural.nets import conserving
 
@@ -127,3 +128,41 @@ def test_a_result_outside_its_bounds_is_an_internal_error(monkeypatch: pytest.Mo
     monkeypatch.setattr(ctmc, "average", lambda reward, pi: 1.5 * right(reward, pi))
     with pytest.raises(AnalysisError, match="internal error: the values found lie outside their bounds"):
         solve(load("models/basics/central_server.spn"), method="ctmc")
+
+
+# --- asymptotic bounds ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_the_linear_program_is_as_sharp_as_the_asymptotic_bounds(path: Path) -> None:
+    net = load(path).net
+    found = asymptotic(net)
+    if found is not None:
+        (lp,) = throughput_bounds(net, (found.reference,))
+        assert lp.upper <= found.upper * (1 + SLACK)
+
+
+@settings(max_examples=40, deadline=None)
+@given(conserving())
+def test_asymptotic_bounds_hold_the_exact_values_of_random_nets(net: Net) -> None:
+    found = asymptotic(net) if timed(net) else None
+    values = exact(Model(name="random", net=net)) if found is not None else None
+    if found is None or values is None:
+        return
+    x = values[0][found.reference]
+    assert x <= found.upper * (1 + SLACK) + SLACK
+    for t, v in found.visits.items():
+        assert values[0][t] == pytest.approx(v * x, rel=1e-6, abs=1e-9)
+
+
+def test_the_bottleneck_of_a_closed_network() -> None:
+    found = asymptotic(load("models/basics/closed_network.spn").net)
+    assert found is not None and (found.reference, found.bottleneck) == ("s1", "s1")
+    assert found.visits["to2"] == pytest.approx(0.5) and found.saturation == pytest.approx(1.0)
+    assert found.populations[0].upper == pytest.approx(5 / sum(found.demands[s] for s in ("s1", "s2", "s3")))
+
+
+def test_no_fixed_ratios_no_asymptotic_bounds() -> None:
+    assert asymptotic(parse("place q timed t : -> q ~ exp(rate = 1/s) timed u : q -> ~ exp(rate = 1/s)").net) is None
+    two = "place a = 1, b = 1 timed t : a -> a ~ exp(rate = 1/s) timed u : b -> b ~ exp(rate = 1/s)"
+    assert asymptotic(parse(two).net) is None
