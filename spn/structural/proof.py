@@ -25,7 +25,7 @@ from spn.expr.nodes import Binary, BinaryOp, Node, Number, Unary, UnaryOp
 from spn.expr.text import name
 from spn.net.model import Net
 from spn.structural.algebra import product
-from spn.structural.bounds import bounds
+from spn.structural.bounds import Bounds, bounds
 from spn.structural.incidence import Incidence, Vector, incidence
 from spn.structural.programs import minimum, whole
 
@@ -52,11 +52,10 @@ def prove(net: Net, condition: Node) -> str | None:
     matrix = incidence(net)
     if len(matrix.places) + len(matrix.columns) > MOST_SIZE:
         return None
-    most = bounds(net).most
-    limits = {i: most[p.name] for i, p in enumerate(net.places) if p.name in most}
+    known = bounds(net)
     told: dict[str, None] = {}
     for system in systems:
-        words = _refuted(matrix, limits, system)
+        words = _refuted(matrix, known, system)
         if words is None:
             return None
         told.update(dict.fromkeys(words))
@@ -73,12 +72,13 @@ def unchanged(matrix: Incidence, weights: Mapping[str, Fraction]) -> bool:
 # --- certificates -----------------------------------------------------------------------------------------------------------------
 
 
-def _refuted(matrix: Incidence, limits: Mapping[int, int], system: System) -> list[str] | None:
+def _refuted(matrix: Incidence, known: Bounds, system: System) -> list[str] | None:
     """What excludes a system of inequalities, in words; None where nothing was found."""
+    limits = {i: known.most[p] for i, p in enumerate(matrix.places) if p in known.most}
     if any(not a.weights and a.total > 0 for a in system):
         return []
     for a in system:
-        if (words := _at_once(matrix, limits, a)) is not None:
+        if (words := _at_once(matrix, known, a)) is not None:
             return words
     k, n = len(system), len(matrix.places)
     bounded = list(limits)
@@ -101,7 +101,7 @@ def _refuted(matrix: Incidence, limits: Mapping[int, int], system: System) -> li
     return None
 
 
-def _at_once(matrix: Incidence, limits: Mapping[int, int], a: AtLeast) -> list[str] | None:
+def _at_once(matrix: Incidence, known: Bounds, a: AtLeast) -> list[str] | None:
     """A refutation of one inequality that needs no program: its sum never changes, or is that of one bounded place."""
     total = product(a.weights, dict(enumerate(matrix.initial)))
     if total < a.total and all(product(a.weights, c.changes) == 0 for c in matrix.columns):
@@ -110,9 +110,19 @@ def _at_once(matrix: Incidence, limits: Mapping[int, int], a: AtLeast) -> list[s
         return []
     if len(a.weights) == 1:
         ((p, w),) = a.weights.items()
-        if w > 0 and p in limits and w * limits[p] < a.total:
-            return [f"{name(matrix.places[p])} <= {limits[p]}"]
+        limit = known.most.get(matrix.places[p])
+        if w > 0 and limit is not None and w * limit < a.total:
+            return [_why(matrix, known, matrix.places[p], limit)]
     return None
+
+
+def _why(matrix: Incidence, known: Bounds, place: str, limit: int) -> str:
+    """The sum that bounds a place, or the bound itself where it is a capacity, a guard or an inhibitor."""
+    flow = next((f for f in known.flows if place in f.weights and f.total // f.weights[place] <= limit), None)
+    if flow is None or len(flow.weights) == 1:
+        return f"{name(place)} <= {limit}"
+    y = {matrix.places.index(q): w for q, w in flow.weights.items()}
+    return _relation(matrix.places, y, flow.total, kept=all(product(y, c.changes) == 0 for c in matrix.columns))
 
 
 def _covers(system: System, bounded: list[int], n: int) -> Iterator[dict[int, float]]:
