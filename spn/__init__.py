@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spn.sim import simulate
     from spn.solvers import solve
     from spn.solvers.sweep import sweep
+    from spn.structural.analysis import Structure, bounds, structure
 
 __version__ = "0.1.0"
 
@@ -41,8 +42,10 @@ _WHERE = {
     "SemanticsError": "spn.errors",
     "Sojourn": "spn.measure",
     "SpnError": "spn.errors",
+    "Structure": "spn.structural.analysis",
     "Throughput": "spn.measure",
     "Utilisation": "spn.measure",
+    "bounds": "spn.structural.analysis",
     "call": "spn.expr.nodes",
     "compare": "spn.sgd.compare",
     "conditional": "spn.expr.nodes",
@@ -55,6 +58,7 @@ _WHERE = {
     "parse": "spn.loading",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
+    "structure": "spn.structural.analysis",
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
 }
@@ -73,9 +77,11 @@ __all__ = [
     "SemanticsError",
     "Sojourn",
     "SpnError",
+    "Structure",
     "Throughput",
     "Utilisation",
     "__version__",
+    "bounds",
     "call",
     "compare",
     "conditional",
@@ -88,6 +94,7 @@ __all__ = [
     "parse",
     "simulate",
     "solve",
+    "structure",
     "sweep",
     "tokens",
 ]

@@ -24,7 +24,7 @@ from spn.reach.explore import state_rewards
 from spn.reach.graph import explore_graph
 from spn.reach.space import Floats
 from spn.result import RecurrentClass, Result, Value
-from spn.solvers import questions
+from spn.solvers import plausible, questions
 
 NAME = "ctmc"
 TOLERANCE = 1e-10
@@ -114,6 +114,8 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
     if refused:
         raise AnalysisError(*refused)
     found = _Answer(model, options)
+    if found.converged() and found.first is not None:
+        plausible.check(model.net, {p: found.known[p] for p in found.long_run if p in found.known}, found.first[1].n)
     return Result(
         method=NAME,
         reason=reason or "all laws are exponential or phase-type",
