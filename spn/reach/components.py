@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from spn.reach.space import Ints
+from spn.reach.space import Ints, Whole
 
 SMALL = 2_000  # arcs; below, plain Python answers before scipy is even imported
 
 
-def strong_components(indptr: Ints, columns: Ints) -> tuple[int, Ints]:
+def strong_components(indptr: Whole, columns: Whole) -> tuple[int, Ints]:
     """How many components there are, and the component (0, 1, …) of each vertex."""
     if len(columns) + len(indptr) <= SMALL:
         return _tarjan(indptr.tolist(), columns.tolist())
@@ -65,7 +65,7 @@ def members(count: int, label: Ints) -> list[Ints]:
     return [order[a:b] for a, b in pairwise(ends.tolist())]
 
 
-def closed(count: int, label: Ints, sources: Ints, targets: Ints) -> list[bool]:
+def closed(count: int, label: Ints, sources: Whole, targets: Whole) -> list[bool]:
     """Whether each component has no arc leaving it."""
     leaving = label[sources] != label[targets]
     escapes = np.bincount(label[sources[leaving]], minlength=count) > 0

@@ -296,7 +296,7 @@ class _Claims:
         return Verdict(holds=True, reason=f"in all {self.n:,} markings")
 
     def _bounded(self) -> Verdict:
-        most = self.graph.markings.max(axis=0) if self.graph.markings.shape[1] else np.zeros(1, dtype=np.int64)
+        most = self.graph.markings.most() if self.graph.markings.places else np.zeros(1, dtype=np.int64)
         where = self.net.places[int(most.argmax())].name if self.net.places else ""
         shown = f"; at most {int(most.max())} tokens in a place, {where}" if where else ""
         return Verdict(holds=True, reason=f"{self.n:,} markings{shown}")

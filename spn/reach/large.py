@@ -1,0 +1,69 @@
+"""Large state spaces: what the kernels are given, and the chain on tangible markings without a graph in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spn.compiled import compile_net
+from spn.expr.nodes import Node
+from spn.measure import Primitive
+from spn.net.flows import bounds
+from spn.net.semantics import Rules
+from spn.reach import batch as many
+from spn.reach.compiled import Explored, Search
+from spn.reach.graph import law_array
+from spn.reach.rewards import Rewards
+from spn.reach.space import Floats, Ints, Limits, Rates, StateSpace
+from spn.reach.watch import Watch
+
+HALF = 2**31  # what is smaller is counted in 32 bits
+
+
+def search(r: Rules, law: Floats, limits: Limits, *, chain: bool, expressions: Sequence[Node] = ()) -> Search:
+    """An exploration of a net with exponential laws, prepared: places packed by the bounds that the net's structure gives."""
+    known = bounds(r.net).most
+    most = [known.get(p.name, max(1, p.initial)) for p in r.net.places]
+    watch = Watch(r, limits, known)
+    return Search(r, compile_net(r.net, expressions), law, watch, most, chain=chain)
+
+
+def chain(r: Rules, rewards: Sequence[Primitive], limits: Limits) -> StateSpace | None:
+    """The state space with vanishing markings passed over as they are met: they are not stored.
+
+    None where that is not possible: immediates lead round in circles, or one firing leads through very many vanishing markings."""
+    law = law_array(r.net)
+    found = search(r, law, limits, chain=True).run()
+    if found is None:
+        return None
+    b = many.batch(r)
+    dead, stuck = absorbing(b, found)
+    initial = np.zeros(len(found.markings))
+    initial[found.starts] = found.chances
+    return StateSpace(
+        net=r.net,
+        markings=found.markings,
+        initial=initial,
+        rates=Rates(indptr=narrow(found.indptr), columns=found.columns, values=found.values),
+        rewards=Rewards(r, found.markings, rewards, law),
+        dead=dead,
+        stuck=stuck,
+        arcs=found.firings,
+        vanishing=None if r.immediates else 0,
+    )
+
+
+def narrow(indptr: Ints) -> Ints:
+    """The same numbers in 32 bits where they fit."""
+    small: Ints = indptr.astype(np.int32) if indptr[-1] < HALF else indptr
+    return small
+
+
+def absorbing(b: many.Batch, found: Explored) -> tuple[Ints, Ints]:
+    """The states where nothing is enabled, and those where something is, at speed 0."""
+    still = np.flatnonzero(np.diff(found.indptr) == 0)
+    clocks = many.clocks(b, found.markings[still])
+    enabled = clocks.run.sum(axis=1) > 0
+    moving = ((clocks.run > 0) & (clocks.rate > 0)).any(axis=1)
+    return still[~enabled], still[enabled & ~moving]
