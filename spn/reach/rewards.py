@@ -56,7 +56,7 @@ class Rewards(Mapping[Primitive, Floats]):
 
         bench = self._bench()
         out = np.empty(len(self.markings))
-        program = self._program.get(_expression(p) or ONE, 0)
+        program = self._code(p)
         match p:
             case TimeAverage():
                 kernels.expression_rewards(bench, program, 0, len(out), out)
@@ -65,6 +65,11 @@ class Rewards(Mapping[Primitive, Floats]):
             case RunningClocks(transition=t):
                 kernels.timed_rewards(bench, self.index[t], 0, 1, 0, len(out), out)
         return out
+
+    def _code(self, p: Primitive) -> int:
+        """The program of the expression that a primitive reads, 0 for none."""
+        node = _expression(p)
+        return 0 if node is None else self._program[node]
 
     def _bench(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         from spn.reach import layout as at
@@ -81,7 +86,7 @@ class Rewards(Mapping[Primitive, Floats]):
         from spn.reach import kernels
 
         asked = [p for p in self.wanted if isinstance(p, FiringRate) and self.index[p.transition] in self.rules.immediates]
-        wanted = np.array([[self.index[p.transition], self._program.get(_expression(p) or ONE, 0)] for p in asked], dtype=np.int64)
+        wanted = np.array([[self.index[p.transition], self._code(p)] for p in asked], dtype=np.int64)
         out = np.zeros((len(self.markings), len(asked)))
         status = kernels.immediate_rewards(self._bench(), wanted, out)
         assert status == 0, "a state was expanded before, so that it can be expanded again"
