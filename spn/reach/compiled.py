@@ -21,14 +21,14 @@ from spn.reach import kernels
 from spn.reach import layout as at
 from spn.reach.growth import path_to
 from spn.reach.packing import WIDEST, Fields, Markings, fields
-from spn.reach.space import Floats, Halves, Ints
+from spn.reach.space import Floats, Halves, Ints, Whole
 from spn.reach.watch import Watch
 
-GROWTH = 4  # factor by which arrays grow; what is reserved but not touched takes no memory
-FEWEST = 1 << 14  # states and arcs there is room for at first
+GROWTH = 8  # factor by which arrays grow; what is reserved but not touched takes no memory
+FEWEST = 1 << 16  # states and arcs there is room for at first
 FULLEST = 0.7  # share of the table's slots in use, at most
 MOST_STATES = 2**31 - 2  # their numbers are half words
-SLOT, PARENT, WORD, ARC, LABEL = 8, 4, 8, 12, 4  # bytes
+SLOT, PARENT, LENGTH, WORD, ARC, LABEL = 8, 4, 4, 8, 12, 4  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Explored:
     markings, and ``via`` and ``transition`` name the transitions by which states were found and of arcs."""
 
     markings: Markings
-    indptr: Ints
+    indptr: Whole
     columns: Halves
     values: Floats
     parent: Halves
@@ -124,7 +124,6 @@ class Search:
         self.bench.set(at.R_CHAIN, int(chain))
         self.bench.set(at.R_HEAD, -1)
         self.starts, self.chances = np.zeros(0, dtype=np.int64), np.zeros(0)
-        self.bench.hold(at.R_INDPTR, np.zeros(1, dtype=np.int64))
         self._reserve_entries(at.BLOCK * (len(rules.transitions) + 2))
         self._reserve(FEWEST)
         self._reserve_arcs(FEWEST)
@@ -202,7 +201,7 @@ class Search:
     # --- room
 
     def per_state(self) -> float:
-        return WORD * (self.bench.fields.width + 1) + SLOT / FULLEST + PARENT + (0 if self.chain else LABEL)
+        return WORD * self.bench.fields.width + SLOT / FULLEST + PARENT + LENGTH + (0 if self.chain else LABEL)
 
     def per_arc(self) -> float:
         return ARC + (0 if self.chain else LABEL)
@@ -236,7 +235,7 @@ class Search:
         states = max(states, FEWEST) + self.bench.get(at.R_ENTRY_ROOM)
         n = self.count
         self._enlarged(at.R_WORDS, (states, self.bench.fields.width), np.int64, n)
-        self._enlarged(at.R_INDPTR, (states + 1,), np.int64, max(0, self.bench.get(at.R_HEAD)) + 1)
+        self._enlarged(at.R_LENGTHS, (states,), np.int32, max(0, self.bench.get(at.R_HEAD)))
         self._enlarged(at.R_PARENT, (states,), np.int32, n)
         if not self.chain:
             self._enlarged(at.R_VIA, (states,), np.int32, n)
@@ -291,10 +290,13 @@ class Search:
 
     def _explored(self) -> Explored:
         n, arcs = self.count, self.arcs
+        self.bench.held.pop(at.R_SLOTS)
+        indptr: Whole = np.zeros(n + 1, dtype=np.int32) if arcs <= MOST_STATES else np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(self._halves(at.R_LENGTHS)[:n], out=indptr[1:])
         nothing = np.zeros(0, dtype=np.int32)
         return Explored(
             markings=self._markings(),
-            indptr=self.bench.held[at.R_INDPTR].view(np.int64)[: n + 1],
+            indptr=indptr,
             columns=self._halves(at.R_COLUMNS)[:arcs],
             values=self.bench.held[at.R_VALUES].view(np.float64)[:arcs],
             parent=self._halves(at.R_PARENT)[:n],

@@ -9,12 +9,21 @@ import numpy as np
 from spn.reach.space import Ints, Whole
 
 SMALL = 2_000  # arcs; below, plain Python answers before scipy is even imported
+LARGE = 200_000  # arcs; above, a kernel is worth its loading
 
 
 def strong_components(indptr: Whole, columns: Whole) -> tuple[int, Ints]:
     """How many components there are, and the component (0, 1, …) of each vertex."""
     if len(columns) + len(indptr) <= SMALL:
         return _tarjan(indptr.tolist(), columns.tolist())
+    if len(columns) > LARGE and len(columns) < 2**31:
+        from spn.reach import kernels
+
+        starts, ends = indptr.astype(np.int32, copy=False), columns.astype(np.int32, copy=False)
+        if kernels.is_one_component(starts, ends, np.zeros(len(starts) - 1, dtype=np.uint8)):
+            return 1, np.zeros(len(starts) - 1, dtype=np.int64)
+        found: Ints = np.full(len(starts) - 1, -1, dtype=np.int64)
+        return kernels.components(starts, ends, found), found
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 

@@ -46,9 +46,9 @@ from spn.reach.layout import (
     R_FIELDS,
     R_FIRINGS,
     R_HEAD,
-    R_INDPTR,
     R_INITIAL,
     R_LAW,
+    R_LENGTHS,
     R_LOOKUP,
     R_MARKING,
     R_MASK,
@@ -79,6 +79,7 @@ from spn.reach.layout import (
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Halves = NDArray[np.int32]
 
 MIX = -7046029254386353131  # 2^64 over the golden ratio, odd, as a signed word
 LOW = 0xFFFFFFFF
@@ -526,7 +527,7 @@ def row(r: int, source: int, first: int, last: int) -> None:
             end = add_rate(columns, values, begin, end, target, weight)
     seti(r, R_ARCS, end)
     if source >= 0:
-        seti(geti(r, R_INDPTR), source + 1, end)
+        set32(geti(r, R_LENGTHS), source, end - begin)
 
 
 @kernel
@@ -643,3 +644,105 @@ def immediate_rewards(registers: Ints, wanted: Ints, out: Floats) -> int:
                     return status
                 collect(r, rate, wanted.ctypes.data, count, out.ctypes.data + 8 * count * s)
     return DONE
+
+
+# --- components -------------------------------------------------------------------------------------------------------------
+
+
+SWEEPS = 30
+
+
+@kernel
+def is_one_component(indptr: Halves, columns: Halves, seen: NDArray[np.uint8]) -> bool:
+    """Whether all vertices are reached from vertex 0, and reach it, as far as a few sweeps over all arcs show; ``seen`` is zero before.
+
+    One sweep finds what is reached where vertices are numbered breadth-first. False says nothing."""
+    n = len(indptr) - 1
+    for v in range(n):
+        if v == 0 or seen[v] != 0:
+            for e in range(indptr[v], indptr[v + 1]):
+                seen[columns[e]] = 1
+    for v in range(1, n):
+        if seen[v] == 0:
+            return False
+    for v in range(n):
+        seen[v] = 0
+    seen[0] = 1
+    left = n - 1
+    for sweep in range(SWEEPS):
+        before = left
+        for i in range(1, n):
+            v = i if sweep % 2 == 0 else n - i
+            if seen[v] == 0:
+                for e in range(indptr[v], indptr[v + 1]):
+                    if seen[columns[e]] != 0:
+                        seen[v] = 1
+                        left -= 1
+                        break
+        if left == 0:
+            return True
+        if left == before:
+            return False
+    return False
+
+
+@kernel
+def components(indptr: Halves, columns: Halves, label: Ints) -> int:
+    """Strongly connected components: their number; ``label`` (-1 before) says which each vertex is in, those it leads to numbered first.
+
+    Tarjan's algorithm without recursion (SIAM J. Comput. 1 (1972) 146)."""
+    n = len(indptr) - 1
+    index = np.zeros(n, dtype=np.int32)
+    low = np.zeros(n, dtype=np.int32)
+    path = np.empty(n, dtype=np.int32)
+    edge = np.empty(n, dtype=np.int64)
+    pending = np.empty(n, dtype=np.int32)
+    waiting = 0
+    clock = 0
+    count = 0
+    for root in range(n):
+        if index[root] != 0:
+            continue
+        clock += 1
+        index[root] = clock
+        low[root] = clock
+        path[0] = root
+        edge[0] = indptr[root]
+        pending[waiting] = root
+        waiting += 1
+        depth = 0
+        while depth >= 0:
+            v = path[depth]
+            e = edge[depth]
+            end = indptr[v + 1]
+            least = low[v]
+            deeper = False
+            while e < end:
+                w = columns[e]
+                e += 1
+                if index[w] == 0:
+                    deeper = True
+                    clock += 1
+                    index[w] = clock
+                    low[w] = clock
+                    pending[waiting] = w
+                    waiting += 1
+                    edge[depth] = e
+                    depth += 1
+                    path[depth] = w
+                    edge[depth] = indptr[w]
+                    break
+                if label[w] < 0 and low[w] < least:
+                    least = low[w]
+            low[v] = least
+            if deeper:
+                continue
+            if least == index[v]:
+                while label[v] < 0:
+                    waiting -= 1
+                    label[pending[waiting]] = count
+                count += 1
+            depth -= 1
+            if depth >= 0 and least < low[path[depth]]:
+                low[path[depth]] = least
+    return count

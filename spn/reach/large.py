@@ -18,8 +18,6 @@ from spn.reach.rewards import Rewards
 from spn.reach.space import Floats, Ints, Limits, Rates, StateSpace
 from spn.reach.watch import Watch
 
-HALF = 2**31  # what is smaller is counted in 32 bits
-
 
 def search(r: Rules, law: Floats, limits: Limits, *, chain: bool, expressions: Sequence[Node] = ()) -> Search:
     """An exploration of a net with exponential laws, prepared: places packed by the bounds that the net's structure gives."""
@@ -45,19 +43,13 @@ def chain(r: Rules, rewards: Sequence[Primitive], limits: Limits) -> StateSpace 
         net=r.net,
         markings=found.markings,
         initial=initial,
-        rates=Rates(indptr=narrow(found.indptr), columns=found.columns, values=found.values),
+        rates=Rates(indptr=found.indptr, columns=found.columns, values=found.values),
         rewards=Rewards(r, found.markings, rewards, law),
         dead=dead,
         stuck=stuck,
         arcs=found.firings,
         vanishing=None if r.immediates else 0,
     )
-
-
-def narrow(indptr: Ints) -> Ints:
-    """The same numbers in 32 bits where they fit."""
-    small: Ints = indptr.astype(np.int32) if indptr[-1] < HALF else indptr
-    return small
 
 
 def absorbing(b: many.Batch, found: Explored) -> tuple[Ints, Ints]:

@@ -93,6 +93,26 @@ class Rewards(Mapping[Primitive, Floats]):
         self._immediate = {p: np.ascontiguousarray(out[:, k]) for k, p in enumerate(asked)}
 
 
+class Sums(Mapping[Primitive, Floats]):
+    """Each primitive as the sum of others, found where they are found."""
+
+    def __init__(self, parts: Mapping[Primitive, tuple[Mapping[Primitive, Floats], Sequence[Primitive]]]) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Primitive]:
+        return iter(self.parts)
+
+    def __getitem__(self, p: Primitive) -> Floats:
+        known, others = self.parts[p]
+        total = known[others[0]]
+        for other in others[1:]:
+            total = total + known[other]
+        return total
+
+
 def _expression(p: Primitive) -> Node | None:
     """The marking expression that a primitive reads; None where there is none, or it is 1."""
     match p:
