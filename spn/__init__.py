@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spn.model import Model
     from spn.net.builder import NetBuilder
     from spn.net.model import Net
+    from spn.reach.states import States, states
     from spn.report.draw import draw
     from spn.result import Result
     from spn.sgd.compare import Comparison, compare
@@ -41,6 +42,7 @@ _WHERE = {
     "SemanticsError": "spn.errors",
     "Sojourn": "spn.measure",
     "SpnError": "spn.errors",
+    "States": "spn.reach.states",
     "Throughput": "spn.measure",
     "Utilisation": "spn.measure",
     "call": "spn.expr.nodes",
@@ -55,6 +57,7 @@ _WHERE = {
     "parse": "spn.loading",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
+    "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
 }
@@ -73,6 +76,7 @@ __all__ = [
     "SemanticsError",
     "Sojourn",
     "SpnError",
+    "States",
     "Throughput",
     "Utilisation",
     "__version__",
@@ -88,6 +92,7 @@ __all__ = [
     "parse",
     "simulate",
     "solve",
+    "states",
     "sweep",
     "tokens",
 ]

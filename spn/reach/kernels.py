@@ -746,3 +746,35 @@ def components(indptr: Halves, columns: Halves, label: Ints) -> int:
             if depth >= 0 and least < low[path[depth]]:
                 low[path[depth]] = least
     return count
+
+
+@kernel
+def backwards(source: Halves, target: Halves, through: NDArray[np.bool_], reached: NDArray[np.bool_]) -> None:
+    """Mark all vertices from which a marked one can be reached by vertices in ``through`` (where it starts is free)."""
+    n = len(reached)
+    begin = np.zeros(n + 1, dtype=np.int64)
+    for e in range(len(target)):
+        begin[target[e] + 1] += 1
+    for v in range(n):
+        begin[v + 1] += begin[v]
+    into = np.empty(len(target), dtype=np.int32)
+    at = begin[:n].copy()
+    for e in range(len(target)):
+        into[at[target[e]]] = source[e]
+        at[target[e]] += 1
+    waiting = np.empty(n, dtype=np.int32)
+    known = 0
+    for v in range(n):
+        if reached[v]:
+            waiting[known] = v
+            known += 1
+    done = 0
+    while done < known:
+        v = waiting[done]
+        done += 1
+        for e in range(begin[v], begin[v + 1]):
+            u = into[e]
+            if not reached[u] and through[u]:
+                reached[u] = True
+                waiting[known] = u
+                known += 1
