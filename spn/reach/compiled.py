@@ -21,6 +21,7 @@ from spn.reach import kernels
 from spn.reach import layout as at
 from spn.reach.growth import path_to
 from spn.reach.packing import WIDEST, Fields, Markings, fields
+from spn.reach.plain import guards, plain_records
 from spn.reach.space import Floats, Halves, Ints, Whole
 from spn.reach.watch import Watch
 
@@ -52,9 +53,10 @@ class Explored:
 class Bench:
     """The registers of the kernels with the arrays they point to: what any kernel of this package works on."""
 
-    def __init__(self, rules: Rules, net: CompiledNet, law: Floats, found: Fields) -> None:
+    def __init__(self, rules: Rules, net: CompiledNet, law: Floats, found: Fields, *, chain: bool) -> None:
         self.rules, self.net, self.law = rules, net, law
         self.registers: Ints = np.zeros(at.R_SIZE, dtype=np.int64)
+        self.registers[at.R_CHAIN] = int(chain)
         self.held: dict[int, NDArray[np.generic]] = {}
         places, transitions = len(rules.net.places), len(rules.net.transitions)
         passed, arcs = at.MOST_PASSED + 1, at.PASSED_ARCS
@@ -98,6 +100,11 @@ class Bench:
         self.hold(at.R_FIELDS, np.ascontiguousarray(found.table.reshape(-1) if found.table.size else np.zeros(3, dtype=np.int64)))
         self.set(at.R_WIDTH, found.width)
         self.hold(at.R_DELTAS, self._deltas())
+        if found.guarded:
+            self.hold(at.R_GUARDS, guards(found))
+            self.hold(at.R_PLAIN, plain_records(self.rules, self.net, self.law, found, chain=self.get(at.R_CHAIN) != 0))
+        else:
+            self.set(at.R_GUARDS, 0)
 
     def _deltas(self) -> Ints:
         """What each firing adds to the words of a marking; carries between fields cancel out, since no field runs over."""
@@ -120,8 +127,7 @@ class Search:
     def __init__(self, rules: Rules, net: CompiledNet, law: Floats, watch: Watch, most: Sequence[int], *, chain: bool) -> None:
         self.rules, self.watch, self.chain = rules, watch, chain
         self.places = len(rules.net.places)
-        self.bench = Bench(rules, net, law, fields([min(k, 2**WIDEST - 1) for k in most]))
-        self.bench.set(at.R_CHAIN, int(chain))
+        self.bench = Bench(rules, net, law, fields([min(k, 2**WIDEST - 1) for k in most]), chain=chain)
         self.bench.set(at.R_HEAD, -1)
         self.starts, self.chances = np.zeros(0, dtype=np.int64), np.zeros(0)
         self._reserve_entries(at.BLOCK * (len(rules.transitions) + 2))

@@ -27,6 +27,16 @@ from spn.reach.layout import (
     LOOKUP,
     LOOP,
     MOST_PASSED,
+    P_FIRES,
+    P_KIND,
+    P_LIMITED,
+    P_MASK,
+    P_NEEDS,
+    P_RATE,
+    P_SERVERS,
+    P_SHIFT,
+    P_SIZE,
+    P_WORD,
     PASSED_ARCS,
     R_AFTER,
     R_ARC_ROOM,
@@ -45,6 +55,7 @@ from spn.reach.layout import (
     R_ENTRY_ROOM,
     R_FIELDS,
     R_FIRINGS,
+    R_GUARDS,
     R_HEAD,
     R_INITIAL,
     R_LAW,
@@ -59,6 +70,7 @@ from spn.reach.layout import (
     R_PASSED,
     R_PLACE,
     R_PLACES,
+    R_PLAIN,
     R_ROOM,
     R_SHARE,
     R_SLOTS,
@@ -405,12 +417,62 @@ def fired_into(r: int, marking: int, source: int, t: int, weight: float, used: i
 
 
 @helper
+def held_back(record: int, words: int, guards: int, width: int) -> bool:
+    """Whether some place has too few tokens, or too many, all places of a word at once: a guard bit is lost where a field goes below 0."""
+    for w in range(width):
+        g = geti(guards, w)
+        if ((geti(words, w) | g) - geti(record, P_NEEDS + w)) & g != g:
+            return True
+    if geti(record, P_LIMITED) != 0:
+        for w in range(width):
+            g = geti(guards, w)
+            if ((geti(record, P_NEEDS + width + w) | g) - geti(words, w)) & g != g:
+                return True
+    return False
+
+
+@helper
+def put_plain(r: int, source: int, t: int, weight: float, guards: int, width: int, used: int) -> int:
+    """As :func:`put_fired` without a look at places; WIDEN, without saying more, where a field runs over into its guard bit."""
+    if used >= geti(r, R_ENTRY_ROOM):
+        return ENTRIES
+    entry = geti(r, R_ENTRIES) + 8 * (E_SIZE + width) * used
+    change = geti(r, R_DELTAS) + 8 * width * t
+    over = 0
+    for w in range(width):
+        new = geti(source, w) + geti(change, w)
+        over |= new & geti(guards, w)
+        seti(entry, E_WORDS + w, new)
+    if over != 0:
+        return WIDEN
+    finish(r, entry, t, weight)
+    return used + 1
+
+
+@helper
+def plain_rate(record: int, words: int) -> float:
+    """The rate of an enabled transition that is decided on packed words."""
+    if geti(record, P_KIND) == 1:
+        return getf(record, P_RATE)
+    n = (geti(words, geti(record, P_WORD)) >> geti(record, P_SHIFT)) & geti(record, P_MASK)
+    servers = geti(record, P_SERVERS)
+    if 0 <= servers < n:
+        n = servers
+    return getf(record, P_RATE) * n
+
+
+@helper
 def successors(r: int, source: int, used: int) -> int:
     """The entries of all firings of a state: the entries used, or a status."""
-    net, m = geti(r, R_NET), geti(r, R_MARKING)
-    words = geti(r, R_WORDS) + 8 * geti(r, R_WIDTH) * source
-    unpack(geti(r, R_FIELDS), words, m, geti(r, R_PLACES))
+    net, m, width, guards = geti(r, R_NET), geti(r, R_MARKING), geti(r, R_WIDTH), geti(r, R_GUARDS)
+    words = geti(r, R_WORDS) + 8 * width * source
+    packed = guards != 0
+    if not packed:
+        unpack(geti(r, R_FIELDS), words, m, geti(r, R_PLACES))
     if geti(r, R_CHAIN) == 0 and geti(net, geti(net, H_IMMEDIATES)) > 0:
+        if packed:
+            unpack(geti(r, R_FIELDS), words, m, geti(r, R_PLACES))
+            packed = False
         chosen = geti(r, R_CHOSEN)
         found = choices(net, m, geti(r, R_STACK), chosen)
         if found < 0:
@@ -424,6 +486,21 @@ def successors(r: int, source: int, used: int) -> int:
     timed = geti(net, H_TIMED)
     for i in range(timed + 1, timed + 1 + geti(net, timed)):
         t = geti(net, i)
+        record_of = geti(r, R_PLAIN) + 8 * (P_SIZE + 2 * width) * t
+        if guards != 0 and geti(record_of, P_KIND) != 0:
+            if held_back(record_of, words, guards, width):
+                continue
+            rate = plain_rate(record_of, words)
+            if geti(record_of, P_FIRES) != 0 and rate < LARGEST:
+                end = put_plain(r, words, t, rate, guards, width, used)
+                if end == ENTRIES:
+                    return end
+                if end >= 0:
+                    used = end
+                    continue
+        if packed:
+            unpack(geti(r, R_FIELDS), words, m, geti(r, R_PLACES))
+            packed = False
         rate = rate_of(r, t, m)
         if rate == 0.0:
             continue

@@ -35,8 +35,7 @@ def chain(r: Rules, rewards: Sequence[Primitive], limits: Limits) -> StateSpace 
     found = search(r, law, limits, chain=True).run()
     if found is None:
         return None
-    b = many.batch(r)
-    dead, stuck = absorbing(b, found)
+    dead, stuck = absorbing(r, found)
     initial = np.zeros(len(found.markings))
     initial[found.starts] = found.chances
     return StateSpace(
@@ -52,10 +51,12 @@ def chain(r: Rules, rewards: Sequence[Primitive], limits: Limits) -> StateSpace 
     )
 
 
-def absorbing(b: many.Batch, found: Explored) -> tuple[Ints, Ints]:
+def absorbing(r: Rules, found: Explored) -> tuple[Ints, Ints]:
     """The states where nothing is enabled, and those where something is, at speed 0."""
     still = np.flatnonzero(np.diff(found.indptr) == 0)
-    clocks = many.clocks(b, found.markings[still])
+    if not len(still):
+        return still, still
+    clocks = many.clocks(many.batch(r), found.markings[still])
     enabled = clocks.run.sum(axis=1) > 0
     moving = ((clocks.run > 0) & (clocks.rate > 0)).any(axis=1)
     return still[~enabled], still[enabled & ~moving]

@@ -62,12 +62,26 @@ R_BY = 40  # address: the transition of an arc
 R_LOOKUP = 41  # address of a small table of them
 R_STAMP = 42  # which makes the table's old contents void
 R_ORDER = 43  # address: those ready to pass on
+# transitions that are decided and fired on packed words, where fields are guarded
+R_GUARDS = 44  # address: the guard bits of each word; 0 where there are none
+R_PLAIN = 45  # address: a record of each transition
 R_SIZE = 48
 
 BLOCK = 64  # markings expanded together, so that memory is waited for once
 MOST_PASSED = 1024  # vanishing markings that one firing may pass through
 PASSED_ARCS = 8 * MOST_PASSED
 LOOKUP = 4 * MOST_PASSED  # slots of their table
+
+P_KIND = 0  # 0: it has to be unpacked for; 1: its rate is constant where it is enabled; 2: its rate is that of tokens in one place
+P_RATE = 1  # double: the rate of one clock
+P_WORD = 2  # where the tokens of that place are
+P_SHIFT = 3
+P_MASK = 4
+P_SERVERS = 5
+P_FIRES = 6  # the firing adds the same to the words in every marking, and leads to a marking that is kept
+P_LIMITED = 7  # it has inhibitors or capacities: the second row of words counts
+P_NEEDS = 8  # two rows of words: the least tokens with which it is enabled, then the most
+P_SIZE = 8  # beside the words
 
 E_HASH = 0
 E_WEIGHT = 1

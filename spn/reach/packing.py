@@ -21,10 +21,12 @@ ROWS = 100_000  # unpacked at a time
 @dataclass(frozen=True, slots=True)
 class Fields:
     """Where each place lies: ``table`` (places, 3) holds the number of its word, the shift, and the mask, which is also the most
-    tokens that fit; ``width`` is the number of words a marking."""
+    tokens that fit; ``width`` is the number of words a marking. ``guarded``: above each field is a bit that no marking sets, so that all
+    fields of a word can be compared, or added to, at once."""
 
     table: Ints
     width: int
+    guarded: bool = False
 
     @property
     def most(self) -> Ints:
@@ -34,17 +36,24 @@ class Fields:
 
 
 def fields(most: Sequence[int]) -> Fields:
-    """Fields for places that hold up to ``most`` tokens (each below 2^63): the widest first, each into the first word with room."""
+    """Fields for places that hold up to ``most`` tokens (each below 2^63), guarded where that takes no more words."""
     bits = [min(WIDEST, max(1, int(k).bit_length())) for k in most]
+    plain, guarded = _laid(bits, 0), _laid(bits, 1)
+    return guarded if guarded.width <= plain.width else plain
+
+
+def _laid(bits: Sequence[int], guard: int) -> Fields:
+    """The widest first, each into the first word with room."""
     table = np.zeros((len(bits), 3), dtype=np.int64)
     free: list[int] = []
     for p in sorted(range(len(bits)), key=lambda p: -bits[p]):
-        word = next((w for w, room in enumerate(free) if room >= bits[p]), len(free))
+        size = bits[p] + guard
+        word = next((w for w, room in enumerate(free) if room >= size), len(free))
         if word == len(free):
             free.append(WORD)
         table[p] = word, WORD - free[word], (1 << bits[p]) - 1
-        free[word] -= bits[p]
-    return Fields(table, max(1, len(free)))
+        free[word] -= size
+    return Fields(table, max(1, len(free)), guarded=guard > 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +98,7 @@ class Markings:
 
     def first(self, places: int) -> Markings:
         """The same markings over the first places alone."""
-        return Markings(self.words, Fields(self.fields.table[:places], self.fields.width))
+        return Markings(self.words, Fields(self.fields.table[:places], self.fields.width, self.fields.guarded))
 
     def blocks(self) -> Iterator[tuple[int, Ints]]:
         """All markings, some at a time, with the number of the first of them."""

@@ -76,7 +76,7 @@ class Rewards(Mapping[Primitive, Floats]):
         from spn.reach.compiled import Bench
 
         law = self.law if self.law is not None else np.zeros(max(1, len(self.rules.transitions)))
-        self._held = Bench(self.rules, self._compiled, law, self.markings.fields)
+        self._held = Bench(self.rules, self._compiled, law, self.markings.fields, chain=True)
         self._held.hold(at.R_WORDS, self.markings.words)
         self._held.set(at.R_COUNT, len(self.markings))
         return self._held.registers

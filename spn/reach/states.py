@@ -155,9 +155,11 @@ def _summary(name: str, net: Net, r: Rules, graph: Graph) -> States:
 
 def _ends(r: Rules, graph: Graph, firings: Ints) -> tuple[Bools, Bools]:
     """Which states are dead, and which stuck."""
-    b = many.batch(r)
     dead, stuck = np.zeros(len(firings), dtype=bool), np.zeros(len(firings), dtype=bool)
     still = np.flatnonzero(firings == 0)
+    if not len(still):
+        return dead, stuck
+    b = many.batch(r)
     for begin in range(0, len(still), ROWS):
         part = still[begin : begin + ROWS]
         rows = graph.markings[part]
