@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spn.model import Model
     from spn.net.builder import NetBuilder
     from spn.net.model import Net
+    from spn.reach.states import States, states
     from spn.report.draw import draw
     from spn.result import Result
     from spn.sgd.compare import Comparison, compare
@@ -43,6 +44,7 @@ _WHERE = {
     "Sojourn": "spn.measure",
     "SpnError": "spn.errors",
     "Structure": "spn.structural.analysis",
+    "States": "spn.reach.states",
     "Throughput": "spn.measure",
     "Utilisation": "spn.measure",
     "bounds": "spn.structural.analysis",
@@ -59,6 +61,7 @@ _WHERE = {
     "simulate": "spn.sim",
     "solve": "spn.solvers",
     "structure": "spn.structural.analysis",
+    "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
 }
@@ -78,6 +81,7 @@ __all__ = [
     "Sojourn",
     "SpnError",
     "Structure",
+    "States",
     "Throughput",
     "Utilisation",
     "__version__",
@@ -95,6 +99,7 @@ __all__ = [
     "simulate",
     "solve",
     "structure",
+    "states",
     "sweep",
     "tokens",
 ]

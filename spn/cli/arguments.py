@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=_Help)
     top.add_argument("--version", action="version", version=f"spn {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for add in (_check, _solve, _simulate, _draw, _fit, _compare, _structure, _bounds, _test, _format, _lsp):
+    for add in (_check, _solve, _simulate, _structure, _states, _bounds, _draw, _fit, _compare, _test, _format, _lsp):
         add(commands)
     return top
 
@@ -135,6 +135,15 @@ def _simulate(commands: Any) -> None:
     p.add_argument("--max-seconds", type=_typed(seconds), metavar="T", help="stop after this much computing time")
     _json(p)
     _result_file(p)
+
+
+def _states(commands: Any) -> None:
+    examples = "  spn states net.spn -p workers=3\n  spn states net.spn --list 50\n  spn states net.spn --max-states 1000000 --json"
+    p = _command(commands, "states", "Count a model's reachable markings: dead ones, sets never left, tokens of each place.", examples)
+    _model(p)
+    p.add_argument("--list", type=_whole(0), nargs="?", const=100, metavar="N", help="list the first N markings too (100)")
+    p.add_argument("--max-states", type=_whole(1), metavar="N", help="stop with an error at more markings (default: 20 million)")
+    _json(p)
 
 
 def _draw(commands: Any) -> None:

@@ -22,13 +22,13 @@ from spn.expr.linear import added, linear, scaled
 from spn.expr.nodes import Binary, BinaryOp, Node, Number, as_node
 from spn.model import Property
 from spn.net import semantics
-from spn.net.model import Marking, Memory, Net, Timed, Transition, initial_marking, timed
+from spn.net.model import ArcKind, Marking, Memory, Net, Timed, Transition, initial_marking, timed
 from spn.net.semantics import Rules
 from spn.reach import batch as many
 from spn.reach.components import closed, strong_components
 from spn.reach.explore import expression_values
 from spn.reach.graph import explore_graph
-from spn.reach.growth import path_to
+from spn.reach.growth import SHOWN, path_to
 from spn.reach.space import Bools, Graph, Ints, Limits
 from spn.reach.vanishing import ranges
 from spn.structural.bounds import place_bounds
@@ -39,6 +39,7 @@ from spn.structural.semiflows import Limits as SearchLimits
 from spn.structural.siphons import minimal_siphons
 
 UNBOUNDED = ("E0600", "E0601")
+LARGE = 200_000  # arcs from which a kernel is worth its loading
 SEARCHED = 5_000  # markings looked at for a counterexample where the graph cannot be built
 SEARCH = SearchLimits(most=200, seconds=0.5)  # for siphons
 ENDLESS = frozenset({"exp", "erlang", "gamma", "hyperexp", "hypoexp", "coxian", "ph", "weibull", "lognormal", "normal"})
@@ -83,6 +84,21 @@ def takes_any_time(law: Law) -> bool:
     if parts is None:
         return law.family in ENDLESS
     return any(takes_any_time(part) and shift == 0 and p > 0 for p, _, shift, part in parts)
+
+
+def time_limited(net: Net, r: Rules, graph: Graph) -> str:
+    """The transitions because of whose times some markings of the graph may never be met; empty where there are none. ``r`` are the rules
+    of the net without its times."""
+    bounded = [i for i, t in enumerate(net.transitions) if isinstance(t, Timed) and _is_bounded(t)]
+    if not bounded:
+        return ""
+    b = many.batch(r)
+    tangible = graph.markings[~graph.vanishing]
+    running = np.sum([many.running(b, i, tangible) for i in bounded], axis=0)
+    if running.max(initial=0) <= 1:
+        return ""
+    names = [net.transitions[i].name for i in bounded]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 # --- without the graph ------------------------------------------------------------------------------------------------------------
@@ -202,9 +218,9 @@ class _Claims:
         self.rules = semantics.rules(untimed(net))
         self.graph: Graph = explore_graph(self.rules.net, limits)
         self.n = len(self.graph.markings)
-        self.indptr = np.searchsorted(self.graph.source, np.arange(self.n + 1)).astype(np.int64)
+        self.indptr = np.concatenate([[0], np.cumsum(np.bincount(self.graph.source, minlength=self.n))])
         self._parts: tuple[int, Ints, list[bool]] | None = None
-        self.approximate = self._approximate()
+        self.approximate = time_limited(net, self.rules, self.graph)
 
     def verdict(self, p: Property) -> Verdict:
         match p.claim:
@@ -232,19 +248,6 @@ class _Claims:
             return found
         said = "holds" if found.holds else "fails"
         return Verdict(holds=None, reason=f"{said} if the times of {self.approximate} are left out of account")
-
-    def _approximate(self) -> str:
-        """The transitions because of whose times some markings of the graph may never be met; empty where there are none."""
-        bounded = [i for i, t in enumerate(self.net.transitions) if isinstance(t, Timed) and _is_bounded(t)]
-        if not bounded:
-            return ""
-        b = many.batch(self.rules)
-        tangible = self.graph.markings[~self.graph.vanishing]
-        running = np.sum([many.running(b, i, tangible) for i in bounded], axis=0)
-        if running.max(initial=0) <= 1:
-            return ""
-        names = [self.net.transitions[i].name for i in bounded]
-        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
     # --- paths
 
@@ -281,7 +284,7 @@ class _Claims:
         return Verdict(holds=True, reason=f"in all {self.n:,} markings")
 
     def _bounded(self) -> Verdict:
-        most = self.graph.markings.max(axis=0) if self.graph.markings.shape[1] else np.zeros(1, dtype=np.int64)
+        most = self.graph.markings.most() if self.graph.markings.places else np.zeros(1, dtype=np.int64)
         where = self.net.places[int(most.argmax())].name if self.net.places else ""
         shown = f"; at most {int(most.max())} tokens in a place, {where}" if where else ""
         return Verdict(holds=True, reason=f"{self.n:,} markings{shown}")
@@ -306,14 +309,15 @@ class _Claims:
     def _live(self) -> Verdict:
         count, label, never_left = self._components()
         transitions = len(self.net.transitions)
-        fired = np.zeros((count, transitions), dtype=bool)
-        inside = label[self.graph.source] == label[self.graph.target]
-        fired[label[self.graph.source[inside]], self.graph.transition[inside]] = True
-        missing = np.array(never_left) & ~fired.all(axis=1)
+        final = np.flatnonzero(never_left)
+        fired = firing_in(final, label, self.graph, transitions)
+        missing = np.zeros(count, dtype=bool)
+        missing[final] = ~fired.all(axis=1)
         state = self._first_in(missing)
         if state is None:
             return Verdict(holds=True, reason=f"all {transitions} transitions can always fire again")
-        names = [self.net.transitions[int(t)].name for t in np.flatnonzero(~fired[label[state]])]
+        lost = ~fired[int(np.flatnonzero(final == label[state])[0])]
+        names = [self.net.transitions[int(t)].name for t in np.flatnonzero(lost)]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         return self._fails(state, f"from some marking on {shown} can never fire again")
 
@@ -335,10 +339,40 @@ class _Claims:
         states = np.flatnonzero(self._where(first) & doubtful)
         if not len(states):
             return Verdict(holds=True, reason="always, then or later, with probability 1")
-        return self._fails(int(states[0]), "the first may hold, and the second never hold from then on")
+        first_of_all = int(states[0])
+        way = self._forwards(first_of_all, hopeless, ~target)
+        if not way:
+            return self._fails(first_of_all, "the first may hold, and the second never hold from then on")
+        shown = f"{', '.join(way[:SHOWN])}{f' and {len(way) - SHOWN} more firings' if len(way) > SHOWN else ''}"
+        return self._fails(first_of_all, f"the first may hold, and the second need never hold from then on: not after {shown}")
+
+    def _forwards(self, state: int, goal: Bools, through: Bools) -> list[str]:
+        """The firings of a shortest way from a state to a goal by states in ``through``."""
+        found: dict[int, tuple[int, int]] = {}
+        waiting = deque([state])
+        at = state
+        while not goal[at]:
+            at = waiting.popleft()
+            for arc in range(int(self.indptr[at]), int(self.indptr[at + 1])):
+                new = int(self.graph.target[arc])
+                if new != state and new not in found and (through[new] or goal[new]):
+                    found[new] = at, arc
+                    waiting.append(new)
+        names: list[str] = []
+        while at != state:
+            at, arc = found[at]
+            names.append(self.net.transitions[int(self.graph.transition[arc])].name)
+        return names[::-1]
 
     def _reaching(self, goal: Bools, through: Bools) -> Bools:
         """The states from which ``goal`` can be reached by states in ``through`` (the goal included)."""
+        if len(self.graph.target) > LARGE:
+            from spn.reach import kernels
+
+            marked = goal.copy()
+            source, target = self.graph.source.astype(np.int32, copy=False), self.graph.target.astype(np.int32, copy=False)
+            kernels.backwards(source, target, through, marked)
+            return marked
         order = np.argsort(self.graph.target, kind="stable")
         sources = self.graph.source[order]
         starts = np.searchsorted(self.graph.target[order], np.arange(self.n + 1))
@@ -350,6 +384,17 @@ class _Claims:
             front = before[~reached[before] & through[before]]
             reached[front] = True
         return reached
+
+
+def firing_in(final: Ints, label: Ints, graph: Graph, transitions: int) -> Bools:
+    """Which transitions fire in each of some components that are never left (components, transitions); ``label``: that of each state."""
+    row = np.full(int(label.max(initial=0)) + 1, -1)
+    row[final] = np.arange(len(final))
+    fired = np.zeros((len(final), transitions), dtype=bool)
+    at = row[label[graph.source]]
+    inside = at >= 0
+    fired[at[inside], graph.transition[inside]] = True
+    return fired
 
 
 def _is_bounded(t: Timed) -> bool:

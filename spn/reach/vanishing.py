@@ -19,7 +19,7 @@ from spn.net import semantics
 from spn.net.semantics import Rules
 from spn.reach.components import strong_components
 from spn.reach.growth import path_to, sequence
-from spn.reach.space import Bools, Floats, Graph, Ints, compressed
+from spn.reach.space import Bools, Floats, Graph, Ints, Whole, compressed
 
 LARGEST_LOOP = 4_000  # vanishing markings of one loop; it is solved as a dense system
 
@@ -35,13 +35,14 @@ class Passages:
     probabilities: Floats
     rewards: Floats
 
-    def spread(self, states: Ints) -> tuple[Ints, Ints]:
+    def spread(self, states: Whole) -> tuple[Ints, Ints]:
         """For vanishing states in a row: the position of each in the row and the place of an entry of its passage, one pair per entry."""
         return ranges(self.first[states], self.count[states])
 
 
-def ranges(first: Ints, count: Ints) -> tuple[Ints, Ints]:
+def ranges(first: Whole, count: Whole) -> tuple[Ints, Ints]:
     """The whole numbers first[i] .. first[i] + count[i] - 1 of all i, one after the other: i and number of each."""
+    count = count.astype(np.int64, copy=False)
     position = np.repeat(np.arange(len(first)), count)
     offset = np.arange(len(position)) - np.repeat(np.cumsum(count) - count, count)
     return position, first[position] + offset

@@ -91,7 +91,7 @@ def test_a_net_of_exactly_the_limit_is_complete_and_one_more_is_an_error():
     assert "limit of 99 states" in str(found) and "100 markings" in str(found)
 
 
-@pytest.mark.parametrize("limits", [Limits(states=3000), Limits(memory=1e6)])
+@pytest.mark.parametrize("limits", [Limits(states=3000), Limits(memory=1e5)])
 def test_the_kernel_keeps_the_limits_too(limits):
     b = NetBuilder()
     b.place("p", 5000)
@@ -104,9 +104,12 @@ def test_the_kernel_keeps_the_limits_too(limits):
 
 
 def test_what_may_be_unbounded_but_is_not_shown_is_said_with_care():
-    found = error(queue(when=tokens("Q") < 10**9), Limits(states=2000))
-    assert found.diagnostics[0].code == "E0602"
-    assert re.search(r"Q has grown to \d+ tokens; if it has no bound the net is unbounded", str(found))
+    net, limits = queue(when=tokens("Q") < 10**9).build(), Limits(states=2000)
+    for compiled, why in ((10**6, "if it has no bound the net is unbounded"), (0, "the net's structure lets it have 1,000,000,000")):
+        with pytest.raises(AnalysisError) as caught:
+            explore(net, limits=limits, compiled=compiled)
+        assert caught.value.diagnostics[0].code == "E0602"
+        assert re.search(rf"Q has grown to \d+ tokens; {why}", str(caught.value))
 
 
 def test_a_memory_limit_is_kept():
