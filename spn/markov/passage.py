@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from spn.markov.longrun import long_run
-from spn.markov.stationary import TOLERANCE, stationary
+from spn.markov.longrun import long_run, restarted
+from spn.markov.stationary import TOLERANCE
 from spn.markov.transient import Walk
 from spn.reach.space import Bools, Floats, Rates, compressed
 
@@ -52,14 +52,14 @@ class Passage:
         if at_once >= 1:
             return 0.0
         r, starts = self.rates, np.flatnonzero(self.initial[: self.hub])
-        pace = float(np.median(r.values))
-        anew = compressed(
-            r.n,
-            np.concatenate([r.sources(), np.full(len(starts), self.hub)]),
-            np.concatenate([r.columns, starts]),
-            np.concatenate([r.values, pace * self.initial[starts] / self.initial[starts].sum()]),
-        )
-        found = stationary(anew, self.tolerance)
+        rows = np.concatenate([r.sources(), np.full(len(starts), self.hub)])
+        columns = np.concatenate([r.columns, starts])
+        anew = self.initial[starts] / self.initial[starts].sum()
+
+        def chain(pace: float) -> Rates:
+            return compressed(r.n, rows, columns, np.concatenate([r.values, pace * anew]))
+
+        found, pace = restarted(chain, np.array([self.hub]), r, self.tolerance)
         self.residual, self.converged = max(self.residual, found.residual), self.converged and found.converged
         waiting = math.fsum(found.pi[: self.hub].tolist()) / (float(found.pi[self.hub]) * pace)
         return (1.0 - at_once) * waiting

@@ -10,23 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spn.markov import long_run, stationary
-from spn.markov.aggregation import by_aggregation
 from spn.markov.balance import aggregate_imbalance, imbalance
 from spn.markov.direct import by_lu
 from spn.markov.gth import gth
-from spn.markov.krylov import by_gmres, by_idr
+from spn.markov.jumps import jumps_of
+from spn.markov.krylov import by_idr
 from spn.markov.reduction import by_reduction
 from spn.markov.stationary import DENSE, QUICK, SPARSE, residual_of
+from spn.markov.sweeps import by_sweeps
 from spn.reach.space import Rates, compressed
 from tests.oracles import chains
 
 TOLERANCE = 1e-10
 METHODS = {
     "GTH": gth,
-    "sparse LU": by_lu,
+    "sparse LU": lambda r: by_lu(r).pi,
     "sparse GTH": lambda r: by_reduction(r, 1e12),
-    "IDR": lambda r: by_idr(r, TOLERANCE),
-    "GMRES": lambda r: by_gmres(r, TOLERANCE),
+    "IDR": lambda r: by_idr(jumps_of(r), TOLERANCE).pi,
+    "SOR": lambda r: by_sweeps(jumps_of(r), TOLERANCE).pi,
 }
 
 
@@ -186,7 +187,9 @@ def test_rare_failures_beside_a_fast_queue(workers, fail, repair):
 def test_aggregation_finds_the_weights_of_the_groups():
     workers = 40
     rates, right = failing_workers(workers, 1e-9, 1e-7)
-    pi = by_aggregation(rates, TOLERANCE, lambda small: stationary(small).pi, residual_of)
+    found = stationary(rates, TOLERANCE, solver="aggregation")
+    assert found.converged
+    pi = found.pi
     np.testing.assert_allclose(marginal(workers, pi), right, rtol=1e-7, atol=1e-12)
 
 
