@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spn.sgd.compare import Comparison, compare
     from spn.sim import simulate
     from spn.solvers import solve
+    from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
 
 __version__ = "0.1.0"
@@ -53,6 +54,7 @@ _WHERE = {
     "law": "spn.dist.make",
     "load": "spn.loading",
     "parse": "spn.loading",
+    "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
     "sweep": "spn.solvers.sweep",
@@ -86,6 +88,7 @@ __all__ = [
     "law",
     "load",
     "parse",
+    "sensitivity",
     "simulate",
     "solve",
     "sweep",

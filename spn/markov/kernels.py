@@ -160,6 +160,16 @@ def pivots(
 
 
 @kernel
+def crossings(starts: Ints, sources: Narrow, split: Ints) -> None:
+    """For each row where its entries above the diagonal begin."""
+    for i in range(len(split)):
+        q = starts[i]
+        while q < starts[i + 1] and sources[q] < i:
+            q += 1
+        split[i] = q
+
+
+@kernel
 def upper_solve(starts: Ints, sources: Narrow, jumps: Floats, split: Ints, d: Floats, y: Floats) -> None:
     """y := (D + U)^-1 y."""
     for i in range(len(y) - 1, -1, -1):

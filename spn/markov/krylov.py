@@ -21,6 +21,7 @@ from spn.reach.space import Floats, Ints
 
 SWEEPS = 5  # of Gauss-Seidel in each direction, to begin with
 STAGES = 8
+SEED = 1  # of the shadow vectors, so that a chain is solved the same way every time
 STAGE = 1e-6  # how far a stage brings the residual down, where nothing is known yet of the error behind it
 PRODUCTS = 600  # of a stage at most
 PROGRESS = 0.2  # a stage that leaves more of the residual than this is the last
@@ -74,7 +75,7 @@ def by_idr(jumps: Jumps, tolerance: float) -> Solved:
     flow = np.ones(jumps.n)
     symmetric_sweeps(jumps, flow, SWEEPS)
     if unbalance(jumps, flow) > FLOOR:
-        flow, error, products = _two_attempts(jumps, flow, tolerance)
+        flow, error, products = two_attempts(system(jumps), np.zeros(jumps.n), flow, tolerance)
     else:
         error, products = jumps.n * FLOOR, 0
     total = float(flow.sum())
@@ -87,24 +88,24 @@ def by_idr(jumps: Jumps, tolerance: float) -> Solved:
     return Solved(normalised(jumps, flow), max(error, negative), f"{products} products")
 
 
-def _two_attempts(jumps: Jumps, flow: Floats, tolerance: float) -> tuple[Floats, float, int]:
-    """With over-relaxed factors, and where they fail, as they may on stiff chains, with plain ones."""
-    sys, right = system(jumps), np.zeros(jumps.n)
-    found, error, products = refine(sys, right, flow, tolerance)
+def two_attempts(sys: System, right: Floats, x: Floats, tolerance: float, centre: Floats | None = None) -> tuple[Floats, float, int]:
+    """:func:`refine` with over-relaxed factors, and where they fail, as they may on stiff chains, with plain ones."""
+    found, error, products = refine(sys, right, x, tolerance, centre)
     if error <= tolerance:
         return found, error, products
     sys.pivots[:] /= RELAXED
-    other, least, more = refine(sys, right, flow, tolerance)
+    other, least, more = refine(sys, right, x, tolerance, centre)
     return (found, error, products + more) if error < least else (other, least, products + more)
 
 
-def refine(sys: System, right: Floats, x: Floats, tolerance: float, seed: int = 1) -> tuple[Floats, float, int]:
+def refine(sys: System, right: Floats, x: Floats, tolerance: float, centre: Floats | None = None) -> tuple[Floats, float, int]:
     """x improved in stages until A x = ``right`` to ``tolerance``; (x, estimated sum of errors over the sum of |x|, products).
 
-    ``right`` must lie in the range of A: its sum is 0."""
+    ``right`` must lie in the range of A. Where A is the transpose, whose null vector is constant, ``centre`` are the weights for which x
+    shall have the mean 0: else the constant part may grow so large that it takes the digits of the rest."""
     from spn.markov import kernels
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     r, y = np.empty_like(x), np.empty_like(x)
     left, size = kernels.lower_residual(*sys.rows, right, x, r)
     before, worst, error, products = left / size, 0.0, math.inf, 0
@@ -113,8 +114,10 @@ def refine(sys: System, right: Floats, x: Floats, tolerance: float, seed: int = 
         done, _ = kernels.idr(*sys.rows, r, y, signs(len(x), rng), _aim(before, worst, tolerance) * math.sqrt(r @ r), PRODUCTS)
         products += done
         kernels.upper_solve(*sys.rows, y)
-        change = float(np.abs(y).sum())
         better = x + y
+        if centre is not None:
+            better -= float(centre @ better)
+        change = float(np.abs(better - x).sum())
         left, size = kernels.lower_residual(*sys.rows, right, better, r)
         after = left / size if size > 0 else math.nan
         if not after < before:
