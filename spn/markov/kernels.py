@@ -132,6 +132,53 @@ def power_step(indptr: Ints, columns: Narrow, values: Floats, stay: Floats, pace
     return change
 
 
+@kernel
+def uniformise(
+    starts: Ints,
+    sources: Narrow,
+    moves: Floats,
+    stay: Floats,
+    x: Floats,
+    first: int,
+    weights: Floats,
+    beyond: Floats,
+    settled: float,
+    after: Floats,
+    spent: Floats,
+) -> int:
+    """The sums of weight(k) x P^k into ``after`` and of beyond(k) x P^k into ``spent``; P has ``moves`` (transposed) and ``stay`` on its
+    diagonal. ``weights`` and ``beyond`` begin at k = ``first``; before, they are 0 and 1. x is used up.
+
+    Returns the number of products. Where one changes x by so little that all to come together could not change it by ``settled``, x is taken
+    for the rest (a product never changes x by more than the one before did)."""
+    n = len(x)
+    y = np.empty(n)
+    last = first + len(weights) - 1
+    for k in range(last + 1):
+        weight = weights[k - first] if k >= first else 0.0
+        share = beyond[k - first] if k >= first else 1.0
+        change = 0.0
+        for i in range(n):
+            after[i] += weight * x[i]
+            spent[i] += share * x[i]
+            into = stay[i] * x[i]
+            for p in range(starts[i], starts[i + 1]):
+                into += moves[p] * x[sources[p]]
+            y[i] = into
+            change += abs(into - x[i])
+        if k < last and change * (last - k) <= settled:
+            weight, share = 0.0, 0.0
+            for j in range(k + 1, last + 1):
+                weight += weights[j - first] if j >= first else 0.0
+                share += beyond[j - first] if j >= first else 1.0
+            for i in range(n):
+                after[i] += weight * y[i]
+                spent[i] += share * y[i]
+            return k + 1
+        x, y = y, x
+    return last
+
+
 # --- IDR(2) with incomplete factors -------------------------------------------------------------------------------------------
 # A = I - T = L + I + U. The factors are (D + L) D^-1 (D + U), where the diagonal D makes the diagonal of the product that of A; no entry
 # but D is stored. On patterns without triangles, as those of most nets, this is ILU(0).
@@ -440,3 +487,21 @@ def reduce_states(
             for j in range(k, n):
                 pi[j] /= total
     return True
+
+
+@kernel
+def reduced_solve(start: Ints, later: Ints, lower: Floats, upper: Floats, exits: Floats, b: Floats) -> None:
+    """b := x with x (D - A) = b, D the exit rates, from the lists of :func:`reduce_states` and what its states leave by (``exits``).
+
+    The last state is a sink: it takes part in the exit rates alone."""
+    sink = len(b) - 1
+    for k in range(sink):
+        share = b[k] / exits[k]
+        for p in range(start[k], start[k + 1]):
+            b[later[p]] += share * upper[p]
+    b[sink] = 0.0
+    for k in range(sink - 1, -1, -1):
+        total = b[k] / exits[k]
+        for p in range(start[k], start[k + 1]):
+            total += lower[p] * b[later[p]]
+        b[k] = total

@@ -167,8 +167,6 @@ class _Answer:
             self.known = {p: average(rewards[p], self.solved.pi) for p in self.long_run}
             questions.quantiles(lasting, rewards, self.solved.pi, self.others)
             self.solvers.append(self.solved.method)
-        if timed:
-            self.solvers.append("uniformisation")
 
     def _passages(self, condition: Node, asked: Sequence[Passage]) -> None:
         net = stopped_when(self.model.net, condition)
@@ -195,7 +193,7 @@ class _Answer:
     def details(self) -> dict[str, object]:
         if self.first is None:
             return {}
-        details = _details(*self.first, ", ".join(dict.fromkeys(self.solvers)))
+        details = _details(*self.first, ", ".join(dict.fromkeys([*self.solvers, *self.others.methods])))
         if self.solved is not None:
             details.update(flow_balance=self.solved.balance, estimated_error=self.solved.error)
             details.update(choice=self.solved.reasons, tried=self.solved.tried)
