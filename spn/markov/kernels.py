@@ -149,7 +149,7 @@ def uniformise(
     """The sums of weight(k) x P^k into ``after`` and of beyond(k) x P^k into ``spent``; P has ``moves`` (transposed) and ``stay`` on its
     diagonal. ``weights`` and ``beyond`` begin at k = ``first``; before, they are 0 and 1. x is used up.
 
-    Returns the number of products. Where one changes x by so little that all to come together could not change it by ``settled``, x is taken
+    Returns the number of products. Where one changes x by so little that all to come could not change it by ``settled``, x is taken
     for the rest (a product never changes x by more than the one before did)."""
     n = len(x)
     y = np.empty(n)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spn.markov.jumps import irreducible, jumps_of
-from spn.markov.stationary import ELIMINATIONS, QUICK, TOLERANCE, Stationary, stationary
+from spn.markov.stationary import ELIMINATIONS, QUICK, TOLERANCE, Stationary, fits, stationary
 from spn.reach.components import closed, members, strong_components
 from spn.reach.space import Floats, Ints, Rates, compressed
 
@@ -46,7 +46,7 @@ ABSORBED = Stationary(pi=np.ones(1), residual=0.0, converged=True, method="absor
 def long_run(rates: Rates, initial: Floats, tolerance: float = TOLERANCE, *, solver: str = "auto") -> LongRun:
     """The long-run distribution of a chain from ``initial`` (n), all states reachable from it. Each class is solved on its own, by
     ``solver`` (:func:`spn.markov.stationary.stationary`)."""
-    if rates.n > QUICK:
+    if rates.n > QUICK and fits(rates, 12):
         jumps = jumps_of(rates)
         if irreducible(jumps):
             return _whole(rates, stationary(rates, tolerance, solver=solver, jumps=jumps))

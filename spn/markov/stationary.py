@@ -170,9 +170,9 @@ def _large(rates: Rates, tolerance: float, jumps: Jumps | None) -> Iterator[Step
     eliminated = _elimination(rates, stiff, jumps)
     if eliminated:
         yield Step(SPARSE_GTH, f"{_count(n)}, {eliminated}", lambda: _reduced(rates, SHORT_WORK))
-    if _fits(rates, 12):
+    if fits(rates, 12):
         j = jumps or jumps_of(rates)
-        if _fits(rates, 0, vectors=12):
+        if fits(rates, 0, vectors=12):
             yield Step(IDR, f"{_count(n)}: too many to eliminate", lambda: by_idr(j, tolerance))
         yield Step(SOR, f"{_count(n)}: the memory for {IDR} is short, or it failed", lambda: by_sweeps(j, tolerance))
     else:
@@ -257,7 +257,8 @@ def narrow_band(rates: Rates, jumps: Jumps | None = None, work: float = BAND_WOR
     return n * float(band) ** 2 <= work
 
 
-def _fits(rates: Rates, per_rate: int, vectors: int = 4) -> bool:
+def fits(rates: Rates, per_rate: int, vectors: int = 4) -> bool:
+    """Whether so many bytes a rate and vectors of doubles find room in memory."""
     return per_rate * len(rates.values) + 8.0 * vectors * rates.n <= SHARE * available_memory()
 
 
