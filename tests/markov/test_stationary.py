@@ -18,7 +18,9 @@ from spn.markov.krylov import by_idr
 from spn.markov.reduction import by_reduction
 from spn.markov.stationary import DENSE, QUICK, SPARSE, residual_of
 from spn.markov.sweeps import by_sweeps
+from spn.reach import explore
 from spn.reach.space import Rates, compressed
+from tests.bench.bench_stationary import workers
 from tests.oracles import chains
 
 TOLERANCE = 1e-10
@@ -250,3 +252,15 @@ def test_an_initial_distribution_inside_two_classes():
 def test_a_single_state():
     found = long_run(compressed(1, np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0)), np.ones(1))
     assert (found.pi.tolist(), found.residual, found.converged) == ([1.0], 0.0, True)
+
+
+@pytest.mark.parametrize(("fail", "repair"), [(1e-9, 1e-9), (1e-7, 1e-5)])
+def test_workers_that_compute_send_and_fail(fail, repair):
+    """Against dense elimination without subtraction on a twin small enough for it; rates up to 1e10 apart."""
+    space = explore(workers(11, fail, repair))
+    right = gth(space.rates)
+    for solver in ("aggregation", "sparse-gth"):
+        found = stationary(space.rates, solver=solver)
+        assert found.converged
+        assert np.abs(found.pi - right).sum() < 1e-12
+        np.testing.assert_allclose(found.pi, right, rtol=1e-6)
