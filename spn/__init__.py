@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spn.sgd.compare import Comparison, compare
     from spn.sim import simulate
     from spn.solvers import solve
+    from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
     from spn.structural.analysis import Structure, bounds, structure
 
@@ -58,6 +59,7 @@ _WHERE = {
     "law": "spn.dist.make",
     "load": "spn.loading",
     "parse": "spn.loading",
+    "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
     "structure": "spn.structural.analysis",
@@ -80,8 +82,8 @@ __all__ = [
     "SemanticsError",
     "Sojourn",
     "SpnError",
-    "Structure",
     "States",
+    "Structure",
     "Throughput",
     "Utilisation",
     "__version__",
@@ -96,10 +98,11 @@ __all__ = [
     "law",
     "load",
     "parse",
+    "sensitivity",
     "simulate",
     "solve",
-    "structure",
     "states",
+    "structure",
     "sweep",
     "tokens",
 ]

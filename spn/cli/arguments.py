@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=_Help)
     top.add_argument("--version", action="version", version=f"spn {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for add in (_check, _solve, _simulate, _structure, _states, _bounds, _draw, _fit, _compare, _test, _format, _lsp):
+    for add in (_check, _solve, _sensitivity, _simulate, _structure, _states, _bounds, _draw, _fit, _compare, _test, _format, _lsp):
         add(commands)
     return top
 
@@ -121,9 +121,23 @@ def _solve(commands: Any) -> None:
     p.add_argument(
         "--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto, the best that may)"
     )
+    p.add_argument(
+        "--solver",
+        choices=("auto", "gth", "lu", "sparse-gth", "aggregation", "idr", "sor", "power"),
+        default="auto",
+        help="of the stationary vector, with an exact method (default: auto, by size and structure)",
+    )
     _sampling(p)
     _json(p)
     _result_file(p)
+
+
+def _sensitivity(commands: Any) -> None:
+    examples = "  spn sensitivity net.spn\n  spn sensitivity net.spn --measure steps -p workers=8 --json"
+    p = _command(commands, "sensitivity", "Rank what a model's long-run measures depend on, and name the bottleneck.", examples)
+    _model(p)
+    p.add_argument("--measure", metavar="NAME", help="the measure (default: all long-run measures)")
+    _json(p)
 
 
 def _simulate(commands: Any) -> None:

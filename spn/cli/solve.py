@@ -16,8 +16,10 @@ def run(arguments: argparse.Namespace) -> int:
     from spn.solvers.sweep import open_sweeps
 
     model = with_questions(loaded(arguments), claims=True)
+    solver = {} if arguments.solver == "auto" else {"solver": arguments.solver}
     with Progress() as progress:
         if any(True for _ in open_sweeps(model)):
-            return sweep.run(model, arguments, progress, options(arguments, progress, simulating=False))
-        result = solve(model, method=arguments.method, **options(arguments, progress, simulating=arguments.method != "ctmc"))
+            return sweep.run(model, arguments, progress, {**options(arguments, progress, simulating=False), **solver})
+        sampling = options(arguments, progress, simulating=arguments.method != "ctmc")
+        result = solve(model, method=arguments.method, **sampling, **solver)
     return answer(result, model, arguments)

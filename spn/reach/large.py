@@ -9,7 +9,6 @@ import numpy as np
 from spn.compiled import compile_net
 from spn.expr.nodes import Node
 from spn.measure import Primitive
-from spn.structural.bounds import bounds
 from spn.net.semantics import Rules
 from spn.reach import batch as many
 from spn.reach.compiled import Explored, Search
@@ -17,6 +16,7 @@ from spn.reach.graph import law_array
 from spn.reach.rewards import Rewards
 from spn.reach.space import Floats, Ints, Limits, Rates, StateSpace
 from spn.reach.watch import Watch
+from spn.structural.bounds import bounds
 
 
 def search(r: Rules, law: Floats, limits: Limits, *, chain: bool, expressions: Sequence[Node] = ()) -> Search:

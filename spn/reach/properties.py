@@ -22,7 +22,7 @@ from spn.expr.linear import added, linear, scaled
 from spn.expr.nodes import Binary, BinaryOp, Node, Number, as_node
 from spn.model import Property
 from spn.net import semantics
-from spn.net.model import ArcKind, Marking, Memory, Net, Timed, Transition, initial_marking, timed
+from spn.net.model import Marking, Memory, Net, Timed, Transition, initial_marking, timed
 from spn.net.semantics import Rules
 from spn.reach import batch as many
 from spn.reach.components import closed, strong_components

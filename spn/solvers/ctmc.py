@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
 import numpy as np
 
-from spn.errors import AnalysisError, Diagnostic, refuse
+from spn.errors import AnalysisError, Diagnostic, nearest, refuse
 from spn.expr.nodes import Node, Number
-from spn.markov import Class, LongRun, long_run
+from spn.markov import METHODS, Class, LongRun, long_run
 from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, Quantile, Special, primitives, value
 from spn.model import Model
 from spn.net.expand import Expansion, expand, skeleton
@@ -34,13 +34,19 @@ TOLERANCE = 1e-10
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """``tolerance`` on the residual; ``max_states`` counts the markings stored, phases included; ``max_memory`` in bytes, None for
-    most of what is available."""
+    most of what is available. ``solver`` of the stationary vector: ``"auto"``, or one of gth, lu, sparse-gth, aggregation, idr, sor and
+    power, which is then the only one tried."""
 
     tolerance: float = TOLERANCE
     max_states: int = 20_000_000
     max_memory: float | None = None
+    solver: str = "auto"
 
     def __post_init__(self) -> None:
+        if self.solver not in ("auto", *METHODS):
+            near = nearest(str(self.solver), ["auto", *METHODS])
+            known = f"{f'did you mean {near}? ' if near else ''}known are auto, {', '.join(METHODS)}"
+            raise refuse(AnalysisError, "E0616", f"unknown solver: {self.solver}", help=known)
         least = (("tolerance", self.tolerance, 0), ("max_states", self.max_states, 1), ("max_memory", self.max_memory, 0))
         for name, given, low in least:
             if given is None and name == "max_memory":
@@ -127,9 +133,7 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
         details=found.details(),
         notes=tuple(found.notes()),
         seconds=time.perf_counter() - began,
-        provenance=provenance(
-            model, {"method": NAME, "tolerance": options.tolerance, "max_states": options.max_states, "max_memory": options.max_memory}
-        ),
+        provenance=provenance(model, {"method": NAME, **asdict(options)}),
     )
 
 
@@ -162,12 +166,10 @@ class _Answer:
         timed = [q for q in special if isinstance(q, Horizon)]
         questions.at_times(timed, net, space, rewards, self.others)
         if self.long_run or lasting or not special:
-            self.solved = long_run(space.rates, space.initial, options.tolerance)
+            self.solved = long_run(space.rates, space.initial, options.tolerance, solver=options.solver)
             self.known = {p: average(rewards[p], self.solved.pi) for p in self.long_run}
             questions.quantiles(lasting, rewards, self.solved.pi, self.others)
             self.solvers.append(self.solved.method)
-        if timed:
-            self.solvers.append("uniformisation")
 
     def _passages(self, condition: Node, asked: Sequence[Passage]) -> None:
         net = stopped_when(self.model.net, condition)
@@ -192,7 +194,13 @@ class _Answer:
         return _classes(replace(self.model, measures=lasting), self.first[1], self.rewards, self.solved)
 
     def details(self) -> dict[str, object]:
-        return {} if self.first is None else _details(*self.first, ", ".join(dict.fromkeys(self.solvers)))
+        if self.first is None:
+            return {}
+        details = _details(*self.first, ", ".join(dict.fromkeys([*self.solvers, *self.others.methods])))
+        if self.solved is not None:
+            details.update(flow_balance=self.solved.balance, estimated_error=self.solved.error)
+            details.update(choice=self.solved.reasons, tried=self.solved.tried)
+        return details
 
     def notes(self) -> list[str]:
         own = _notes(self.model.net, *self.first, self.solved) if self.first is not None else []
@@ -282,7 +290,10 @@ def _notes(net: Net, expansion: Expansion, space: StateSpace, solved: LongRun | 
         if len(states) > 3:
             notes.append(f"{len(states) - 3} more {kind} markings")
     if not solved.converged:
-        notes.append(f"not converged: the residual {solved.residual:.1e} misses the tolerance; the figures are not to be trusted")
+        missed = f"the residual {solved.residual:.1e} and the estimated error {solved.error:.1e} miss the tolerance"
+        notes.append(f"not converged: {missed}; the figures are not to be trusted")
+    if solved.tried:
+        notes.append(f"solved by {solved.method} after other methods fell short ({'; '.join(solved.tried)})")
     return notes
 
 

@@ -78,6 +78,7 @@ class Answers:
     residual: float = 0.0
     converged: bool = True
     notes: list[str] = field(default_factory=list)
+    methods: list[str] = field(default_factory=list)
 
 
 def at_times(questions: Sequence[Horizon], net: Net, space: StateSpace, rewards: Mapping[Primitive, Floats], answers: Answers) -> None:
@@ -90,6 +91,7 @@ def at_times(questions: Sequence[Horizon], net: Net, space: StateSpace, rewards:
     except TooStiff as stiff:
         raise _stiff(questions[0], stiff) from None
     answers.residual = max(answers.residual, found.residual)
+    answers.methods.append(found.method)
     for q in questions:
         (reward,) = (rewards[p] for p in ratio(q.measure, net).numerators)
         last = times.index(float(q.end))
@@ -158,6 +160,7 @@ def passages(questions: Sequence[Passage], net: Net, space: StateSpace, answers:
             raise _stiff(q, stiff) from None
     if chain.chance < 1:
         answers.notes.append(f"{_text(questions[0])} is ever met with probability {chain.chance:.6g}, so that the mean time is infinite")
+    answers.methods.extend(chain.methods)
     answers.residual = max(answers.residual, chain.residual)
     answers.converged = answers.converged and chain.converged
 
