@@ -33,7 +33,7 @@ from spn.reach.space import Bools, Graph, Ints, Limits
 from spn.reach.vanishing import ranges
 from spn.structural.bounds import place_bounds
 from spn.structural.incidence import incidence
-from spn.structural.liveness import commoner
+from spn.structural.liveness import commoner, inapplicable
 from spn.structural.proof import prove, unchanged
 from spn.structural.semiflows import Limits as SearchLimits
 from spn.structural.siphons import minimal_siphons
@@ -187,6 +187,8 @@ def _bounded_by_structure(net: Net) -> Verdict | None:
 
 
 def _deadlock_free_by_structure(net: Net) -> Verdict | None:
+    if inapplicable(net):
+        return None
     found = commoner(net, minimal_siphons(net, SEARCH))
     return Verdict(holds=True, reason="by the structure: every siphon holds a marked trap") if found.deadlock_free else None
 
