@@ -21,7 +21,8 @@ SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "cases"
 MALFORMED = sorted(p.parent for p in (SHARED / "malformed").glob("*/model.pnml"))
 BANK = sorted(p.parent for p in (SHARED / "pnml").glob("*/expected.json") if (p.parent / "model.pnml").exists())
 TINY = SHARED / "pnml" / "bddbench-mcnet-tiny"
-FEW = 40_000  # states explored in this test; the rest in tests/verify
+FEW = 10_000  # states explored in this test; the rest in tests/verify
+LARGE = 150_000  # bytes
 
 HEAD = '<?xml version="1.0"?>\n<pnml xmlns="http://www.pnml.org/version-2009/grammar/pnml">'
 NET = '<net id="n" type="http://www.pnml.org/version-2009/grammar/ptnet"><page id="g">'
@@ -206,7 +207,7 @@ def test_malformed(folder: Path) -> None:
         assert {k: v for k, v in expected.items() if k in found} == {k: v for k, v in found.items() if k in expected}
 
 
-@pytest.mark.parametrize("folder", BANK, ids=lambda f: f.name)
+@pytest.mark.parametrize("folder", [f for f in BANK if (f / "model.pnml").stat().st_size < 1_000_000], ids=lambda f: f.name)
 def test_bank(folder: Path) -> None:
     from spn.structural.bounds import place_bounds
     from spn.structural.incidence import incidence
@@ -233,8 +234,7 @@ def test_bank(folder: Path) -> None:
         graph = explore_graph(net, Limits())
         assert len(graph.markings) == expected["states"]
         assert graph.markings.max(initial=0) == expected["max_token_in_place"]
-        if expected["self_loops"] == 0:
-            assert len(graph.source) == expected["arcs"]
+        assert len(graph.source) == expected["arcs"]
 
 
 @pytest.mark.parametrize("folder", BANK, ids=lambda f: f.name)
@@ -242,10 +242,10 @@ def test_what_the_structure_proves_of_the_bank_is_so(folder: Path) -> None:
     from spn.structural.analysis import structure
 
     expected = json.loads((folder / "expected.json").read_text())["expected"]
-    net = load(folder / "model.pnml").net
-    if len(net.transitions) > 200:
+    if (folder / "model.pnml").stat().st_size > LARGE:
         pytest.skip("large: see tests/verify")
-    found = structure(net, seconds=0.5)
+    net = load(folder / "model.pnml").net
+    found = structure(net, seconds=0.25)
     right = expected.get("structure", {})
     if found.rank is not None and "incidence_rank" in right:
         assert (found.rank, found.p_flows.dimension) == (right["incidence_rank"], right["p_flow_dimension"])
