@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spn.errors import DataError, ModelError, Severity, SpnError
+from spn.expr.nodes import Number
 from spn.loading import formatted, load, load_parameters, parse, settable
 from spn.model import Model
-from spn.net.model import ArcKind, Net
+from spn.net.model import ArcKind, Immediate, Net, Timed
 from spn.reach import Limits
 from spn.reach.graph import explore_graph
 from spn.source import position
@@ -71,6 +73,27 @@ def test_old_labels_capacities_and_colours_of_one_kind() -> None:
     net = parse(document(text)).net
     assert [(p.name, p.initial, p.capacity) for p in net.places] == [("p", 3, None), ("out", 0, 2)]
     assert states(net) == 3
+
+
+def test_rates_weights_and_servers_as_pipe_writes_them() -> None:
+    text = """<place id="a"><initialMarking><value>Default,2</value></initialMarking></place><place id="b"/><place id="c"/>
+      <transition id="t"><rate><value>2.5</value></rate><timed><value>true</value></timed>
+        <infiniteServer><value>true</value></infiniteServer></transition>
+      <transition id="u"><rate><value>3.0</value></rate><timed><value>false</value></timed>
+        <priority><value>2</value></priority></transition>
+      <transition id="v"><rate><value>1.0</value></rate><timed><value>true</value></timed></transition>
+      <arc id="1" source="a" target="t"/><arc id="2" source="t" target="b"/><arc id="3" source="b" target="u"/>
+      <arc id="4" source="u" target="c"/><arc id="5" source="c" target="v"/><arc id="6" source="v" target="a"/>"""
+    model = parse(document(text))
+    t, u, v = model.net.transitions
+    assert isinstance(t, Timed) and isinstance(u, Immediate) and isinstance(v, Timed)
+    assert (t.law.mean(), t.servers, v.servers, u.weight, u.priority) == (0.4, "inf", 1, Number(Fraction(3)), 2)
+    assert model.warnings == ()
+    with pytest.raises(ModelError, match=r"E0825.*rate of t"):
+        parse(document(text.replace("2.5", "nan")))
+    for wrong in ("0", "-1", "inf", "1e999999999", "1e-999999999", "two"):
+        with pytest.raises(ModelError, match="E0825"):
+            parse(document(text.replace("2.5", wrong)))
 
 
 @pytest.mark.parametrize(
