@@ -3,7 +3,8 @@
 Read are places, transitions and arcs on pages, with references to nodes of other pages; names, initial markings, inscriptions, capacities,
 and the kinds of arcs that tools add (inhibitor, test or read, reset). What is inside ``toolspecific`` and the graphics is passed over.
 A net of this kind says nothing of time: every transition becomes an exponential one of rate 1 with a single server, and a warning says
-so. Coloured (high-level) and timed-arc nets are refused.
+so. Where transitions carry PIPE's labels (``timed``, ``rate``, ``infiniteServer``, ``priority``) these are read: a rate, or for an
+immediate transition its weight and priority. Coloured (high-level) and timed-arc nets are refused.
 
 A node is called by its name where it has one, else by its id; where several places (or several transitions) have one name, the id is
 added: ``buffer (p2)``. ``doc`` tells the id wherever it is not the name.
@@ -11,6 +12,7 @@ added: ``buffer (p2)``. ``doc`` tells the id wherever it is not the name.
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +24,7 @@ from spn.expr.nodes import Number
 from spn.interop.xml import Element, parse
 from spn.model import Model
 from spn.net.check import check
-from spn.net.model import Arc, ArcKind, Net, Place, Timed
+from spn.net.model import INFINITE, Arc, ArcKind, Immediate, Net, Place, Servers, Timed, Transition
 from spn.show.text import count
 
 MOST_TOKENS = 2**63 - 1
@@ -112,7 +114,8 @@ class _Net:
         problems = check(net)
         if problems:
             raise ModelError(*problems)
-        return Model(name=name, net=net, unitless=True, warnings=tuple(self._warnings(len(transitions))), source=self.net.span.source)
+        bare = sum(not _has_times(e) for e in self.nodes.values() if e.name == "transition")
+        return Model(name=name, net=net, unitless=True, warnings=tuple(self._warnings(bare)), source=self.net.span.source)
 
     def _place(self, identity: str, e: Element) -> Place:
         name = self.names[identity]
@@ -122,17 +125,23 @@ class _Net:
         )
         return Place(name=name, initial=tokens, capacity=capacity, doc=self._doc(identity), span=e.span)
 
-    def _transition(self, identity: str, e: Element, arcs: tuple[Arc, ...]) -> Timed:
-        return Timed(name=self.names[identity], law=Exponential(rate=1.0), arcs=arcs, doc=self._doc(identity), span=e.span)
+    def _transition(self, identity: str, e: Element, arcs: tuple[Arc, ...]) -> Transition:
+        name, doc = self.names[identity], self._doc(identity)
+        rate = _rate(e, name)
+        if _flag(e, "timed") is False:
+            priority = _number(e, "priority", f"the priority of {name}", 1)
+            return Immediate(name=name, arcs=arcs, weight=Number(rate), priority=max(1, priority), doc=doc, span=e.span)
+        servers: Servers = INFINITE if _flag(e, "infiniteServer") else 1
+        return Timed(name=name, law=Exponential(rate=float(rate)), servers=servers, arcs=arcs, doc=doc, span=e.span)
 
     def _doc(self, identity: str) -> str:
         return "" if self.names[identity] == identity else f"id {identity}"
 
-    def _warnings(self, transitions: int) -> Iterator[Diagnostic]:
-        if transitions:
+    def _warnings(self, bare: int) -> Iterator[Diagnostic]:
+        if bare:
             yield Diagnostic(
                 code="W0501",
-                message=f"the file gives no times: {count(transitions, 'transition')}, each exponential of rate 1 with a single server",
+                message=f"the file gives no times for {count(bare, 'transition')}: taken to be exponential of rate 1 with a single server",
                 span=self.net.span,
                 help="what depends on time (throughput, mean tokens) is that of this assumption; the structure and the markings are not",
                 severity=Severity.WARNING,
@@ -241,6 +250,34 @@ def _why_no_number(text: str) -> str:
     if "inf" in text or text.startswith("["):
         return "time intervals on arcs (timed-arc nets) are not read"
     return "" if not any(c.isalpha() for c in text) else "expressions and colours are not read"
+
+
+def _has_times(e: Element) -> bool:
+    return e.first("rate") is not None or e.first("timed") is not None
+
+
+def _flag(e: Element, label: str) -> bool | None:
+    """``<timed><value>true</value></timed>``; None where it is not there."""
+    text = _label(e, label)
+    if text is None:
+        return None
+    if text.lower() not in ("true", "false"):
+        raise _wrong("E0825", f"{label} is {text!r}; it is true or false", e.first(label) or e)
+    return text.lower() == "true"
+
+
+def _rate(e: Element, name: str) -> Fraction:
+    """The rate of a timed transition, the weight of an immediate one; 1 where there is none."""
+    text = _label(e, "rate")
+    if not text:
+        return Fraction(1)
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0.0
+    if len(text) > 40 or not 0 < size < math.inf:  # an exponent beyond floats is never made a fraction
+        raise _wrong("E0825", f"the rate of {name} is {text[:40]!r}; it is a positive number", e.first("rate") or e)
+    return Fraction(text)
 
 
 def _wrong(code: str, message: str, e: Element, help: str = "") -> SpnError:

@@ -11,6 +11,7 @@ from spn.errors import DataError, SpnError, refuse
 from spn.source import Source, Span
 
 MAX_DEPTH = 200
+_DECLARED = re.compile(rb"<\?xml[^>]*\sencoding\s*=\s*[\"'](iso-8859-\d+|windows-125\d|us-ascii|latin-?1)[\"']", re.IGNORECASE)
 MAX_ELEMENTS = 2_000_000
 
 
@@ -122,13 +123,12 @@ class _Reader:
 
 def _text(data: bytes) -> str:
     """The text for messages: as its declaration says, with other bytes shown as such; one kind of line break."""
-    head = data[:200]
-    encoding = "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    if b"encoding=" in head:
-        declared = head.split(b"encoding=", 1)[1][1:].split(head.split(b"encoding=", 1)[1][:1], 1)[0].decode("ascii", "replace")
-        encoding = encoding if declared.lower() in ("utf-8", "utf8", "utf-16") else declared
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    declared = _DECLARED.match(data[:200])
+    if declared is not None:
+        encoding = declared[1].decode("ascii").lower()
     try:
         text = data.decode(encoding, "backslashreplace")
-    except LookupError:
-        text = data.decode("utf-8", "backslashreplace")
+    except (LookupError, ValueError):
+        text = data.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -33,7 +33,7 @@ from spn.reach.space import Bools, Graph, Ints, Limits
 from spn.reach.vanishing import ranges
 from spn.structural.bounds import place_bounds
 from spn.structural.incidence import incidence
-from spn.structural.liveness import commoner
+from spn.structural.liveness import commoner, inapplicable
 from spn.structural.proof import prove, unchanged
 from spn.structural.semiflows import Limits as SearchLimits
 from spn.structural.siphons import minimal_siphons
@@ -170,8 +170,8 @@ def _by_structure(net: Net, p: Property) -> Verdict | None:
             return _always_by_structure(net, p.conditions[0])
         case "bounded":
             return _bounded_by_structure(net)
-        case "deadlock_free":
-            return _deadlock_free_by_structure(net)
+        case "deadlock_free" | "live":
+            return _by_siphons(net, p.claim)
     return None
 
 
@@ -202,9 +202,13 @@ def _bounded_by_structure(net: Net) -> Verdict | None:
     return Verdict(holds=True, reason=f"by the structure{where}")
 
 
-def _deadlock_free_by_structure(net: Net) -> Verdict | None:
+def _by_siphons(net: Net, claim: str) -> Verdict | None:
+    """Freedom from deadlock, and for nets with a free choice liveness, by Commoner's condition."""
+    if inapplicable(net):
+        return None
     found = commoner(net, minimal_siphons(net, SEARCH))
-    return Verdict(holds=True, reason="by the structure: every siphon holds a marked trap") if found.deadlock_free else None
+    holds = found.live if claim == "live" else found.deadlock_free
+    return Verdict(holds=True, reason="by the structure: every siphon holds a marked trap") if holds else None
 
 
 # --- on the graph -----------------------------------------------------------------------------------------------------------------

@@ -15,11 +15,14 @@ from spn.structural.bounds import place_bounds
 from spn.structural.classes import classes, obstacles, restrictions
 from spn.structural.conflicts import ConflictSet, conflict_sets
 from spn.structural.incidence import Incidence, Vector, incidence
-from spn.structural.liveness import Commoner, commoner
+from spn.structural.liveness import Commoner, commoner, inapplicable
 from spn.structural.product_form import ProductForm, product_form
 from spn.structural.programs import moving_certificate, positive_certificate
+from spn.structural.proof import weighted_sum
 from spn.structural.siphons import Places, Sets, minimal_siphons, minimal_traps
 from spn.structural.throughput import ThroughputBound, throughput_bounds
+
+SHOWN = 12  # invariants, and terms of one, in the short form
 
 
 class HasNet(Protocol):
@@ -46,7 +49,7 @@ class Invariant:
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Structure:
     """What the structure of a net says, whatever its rates. True and False are proved (with a certificate that was verified in whole
     numbers), None is not known.
@@ -75,6 +78,17 @@ class Structure:
     confusions: tuple[tuple[str, str, str], ...]
     product_form: ProductForm
     remarks: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Classes, invariants and bounds in a few lines; `spn structure` prints all."""
+        lines = [f"structure of {self.net.name}: {', '.join(self.classes) or 'not ordinary'}"]
+        for i in self.invariants[:SHOWN]:
+            lines.append(f"  {weighted_sum(list(i.weights), dict(enumerate(i.weights.values())), SHOWN)} = {i.total}")
+        left = len(self.invariants) - SHOWN
+        unbounded = [p for p, b in self.bounds.items() if b is None]
+        lines += [f"  … {left} more invariants"] * (left > 0)
+        lines += [f"no bound: {', '.join(unbounded[:SHOWN])}{', …' if len(unbounded) > SHOWN else ''}"] * bool(unbounded)
+        return "\n".join(lines)
 
     def names(self, places: Places) -> tuple[str, ...]:
         return tuple(self.net.places[p].name for p in sorted(places))
@@ -160,8 +174,8 @@ def bounds(model: Net | HasNet, *transitions: str) -> tuple[ThroughputBound, ...
     """Lower and upper bounds on the throughput of transitions (all of them, or those named), in firings per second, from mean times
     and the structure alone: no state space is built. See :mod:`spn.structural.throughput`."""
     net = net_of(model)
-    free = commoner(net, minimal_siphons(net, search.Limits(most=500, seconds=1.0))).deadlock_free is True
-    return throughput_bounds(net, transitions or None, deadlock_free=free)
+    known = not inapplicable(net) and commoner(net, minimal_siphons(net, search.Limits(most=500, seconds=1.0))).deadlock_free is True
+    return throughput_bounds(net, transitions or None, deadlock_free=known)
 
 
 def net_of(model: Net | HasNet) -> Net:

@@ -23,7 +23,7 @@ from spn.structural.incidence import Incidence, Vector, constant, incidence
 from spn.structural.programs import minimum, whole
 from spn.structural.semiflows import Limits, extreme_rays
 
-QUICK = Limits(most=1_000, seconds=0.25)
+QUICK = Limits(most=1_000, seconds=0.5)
 MOST_PROGRAMS = 400  # places for which a linear program is solved
 
 

@@ -43,14 +43,19 @@ def commoner(net: Net, siphons: Sets) -> Commoner:
     used = [s for s in siphons.sets if any(net.places[p].name in needed for p in s)]
     bad = tuple(s for s in used if not any(initial[p] for p in maximal_trap(net, s)))
     holds = False if bad else None if siphons.stopped else True
-    harmful = [o for o in obstacles(net) if o != "test arcs"]
+    why = inapplicable(net)
+    return Commoner(holds, bad, None, None, why) if why else _concluded(net, holds, bad)
+
+
+def inapplicable(net: Net) -> str:
+    """Why nothing can follow from the condition; empty where something may."""
     if not net.transitions:
-        return Commoner(holds, bad, None, None, "the net has no transition")
+        return "the net has no transition"
+    harmful = [o for o in obstacles(net) if o != "test arcs"]
     heavy = any(constant(a) != 1 for t in net.transitions for a in t.arcs if a.kind is ArcKind.TEST)
     if harmful or heavy or not is_ordinary(net):
-        what = ", ".join(harmful) or "weights other than 1"
-        return Commoner(holds, bad, None, None, f"the theorems do not hold with {what}")
-    return _concluded(net, holds, bad)
+        return f"the theorems on siphons and traps do not hold with {', '.join(harmful) or 'weights other than 1'}"
+    return ""
 
 
 def _concluded(net: Net, holds: bool | None, bad: tuple[Places, ...]) -> Commoner:

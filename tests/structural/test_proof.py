@@ -68,9 +68,17 @@ def test_an_invariant_that_is_wrong_from_the_start() -> None:
     assert holds is False and "wrong from the start" in reason
 
 
-def test_siphons_prove_freedom_from_deadlock() -> None:
-    text = "place a = 10^9, b timed t : a -> b ~ exp(rate = 1/s) timed u : b -> a ~ exp(rate = 1/s)\nproperty p : deadlock_free"
-    assert verdicts(text)["p"] == (True, "by the structure: every siphon holds a marked trap")
+def test_siphons_prove_freedom_from_deadlock_and_liveness() -> None:
+    text = "place a = 10^9, b timed t : a -> b ~ exp(rate = 1/s) timed u : b -> a ~ exp(rate = 1/s)\n"
+    found = verdicts(text + "property p : deadlock_free\nproperty q : live")
+    assert found["p"] == found["q"] == (True, "by the structure: every siphon holds a marked trap")
+
+
+def test_liveness_is_not_concluded_where_times_or_priorities_leave_firings_out() -> None:
+    race = "place a = 1, b timed t : a -> b ~ det(1 s) timed u : a -> b ~ det(2 s) timed v : b -> a ~ exp(rate = 1/s) property p : live"
+    assert verdicts(race)["p"][0] is not True  # u never fires: t always comes first
+    first = "place a = 1, b immediate t : a -> b priority 2 immediate u : a -> b timed v : b -> a ~ exp(rate = 1/s) property p : live"
+    assert verdicts(first)["p"][0] is False
 
 
 @st.composite
