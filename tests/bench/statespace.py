@@ -1,7 +1,8 @@
 """Time and memory of building state spaces: ``python -m tests.bench.statespace [net ...]`` from the top of the checkout.
 
 Beside each, where ``stormpy`` is installed (``pip install -e ".[bench]"``) and the net has no immediates, Storm's sparse builder on the
-same net written in PRISM's language, in the same run. Times are CPU seconds of the process, the best of some turns; bytes are those of the arrays.
+same net written in PRISM's language, in the same run. Times are CPU seconds of the process, the best of some turns; bytes are those of the
+arrays.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def storm(net: Net) -> tuple[float, int] | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "net.prism"
         path.write_text(prism(net))
-        program = stormpy.parse_prism_program(str(path))
+        program = stormpy.parse_prism_program(str(path), prism_compatibility=True)
     began = time.process_time()
     model = stormpy.build_sparse_model(program)
     return time.process_time() - began, model.nr_states
