@@ -84,7 +84,7 @@ def prism(net: Net) -> str:
         if transition.servers != 1:
             rate += f" * {names[net.places[rule.inputs[0].place].name]}"
         moves = " & ".join(f"({names[p]}' = {names[p]} {'+' if k > 0 else '-'} {abs(k)})" for p, k in change.items() if k)
-        lines.append(f"[] {guard} -> {rate} : {moves};")
+        lines.append(f"<> {guard} -> {rate} : {moves};")
     return "\n".join([*lines, "endmodule"])
 
 
@@ -99,9 +99,9 @@ def storm(net: Net) -> tuple[float, int] | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "net.prism"
         path.write_text(prism(net))
-        program = stormpy.parse_prism_program(str(path), prism_compatibility=True)
+        program = stormpy.parse_prism_program(str(path))
     began = time.process_time()
-    model = stormpy.build_sparse_model(program)
+    model = stormpy.build_model(program)
     return time.process_time() - began, model.nr_states
 
 
