@@ -34,6 +34,7 @@ from spn.reach.vanishing import ranges
 
 UNBOUNDED = ("E0600", "E0601")
 LARGE = 200_000  # arcs from which a kernel is worth its loading
+MARKS = 200_000_000  # states times transitions up to which the nearest marking that shows a net not to be live is sought
 SEARCHED = 5_000  # markings looked at for a counterexample where the graph cannot be built
 ENDLESS = frozenset({"exp", "erlang", "gamma", "hyperexp", "hypoexp", "coxian", "ph", "weibull", "lognormal", "normal"})
 
@@ -287,12 +288,6 @@ class _Claims:
             self._parts = count, label, closed(count, label, self.graph.source, self.graph.target)
         return self._parts
 
-    def _first_in(self, wrong: Bools) -> int | None:
-        """The first state that lies in one of the components marked."""
-        _, label, _ = self._components()
-        states = np.flatnonzero(wrong[label])
-        return int(states[0]) if len(states) else None
-
     # --- claims
 
     def _always(self, condition: Node) -> Verdict:
@@ -317,36 +312,44 @@ class _Claims:
         return Verdict(holds=True, reason=f"in all {self.n:,} markings a transition is enabled{stuck}")
 
     def _reversible(self) -> Verdict:
-        count, _, never_left = self._components()
+        count, label, _ = self._components()
         if count == 1:
             return Verdict(holds=True, reason=f"from all {self.n:,} markings there is a way back")
-        lost = self._first_in(np.array(never_left))
-        assert lost is not None
+        lost = int(np.flatnonzero(label != label[0])[0])
         return self._fails(lost, "from there is no way back to the initial marking")
 
     def _live(self) -> Verdict:
-        count, label, never_left = self._components()
+        _, label, never_left = self._components()
         transitions = len(self.net.transitions)
         final = np.flatnonzero(never_left)
-        fired = firing_in(final, label, self.graph, transitions)
-        missing = np.zeros(count, dtype=bool)
-        missing[final] = ~fired.all(axis=1)
-        state = self._first_in(missing)
-        if state is None:
+        missing = ~firing_in(final, label, self.graph, transitions)
+        lost = np.flatnonzero(missing.any(axis=0))
+        if not len(lost):
             return Verdict(holds=True, reason=f"all {transitions} transitions can always fire again")
-        lost = ~fired[int(np.flatnonzero(final == label[state])[0])]
-        names = [self.net.transitions[int(t)].name for t in np.flatnonzero(lost)]
+        if self.n * len(lost) <= MARKS:
+            never = {int(t): self._never(self.graph.transition == t) for t in lost}
+            state = min(int(np.argmax(states)) for states in never.values())
+            names = [self.net.transitions[t].name for t, states in never.items() if states[state]]
+        else:
+            row = np.full(len(never_left), -1)
+            row[final] = np.arange(len(final))
+            failing = np.append(missing.any(axis=1), False)  # the last for components that are left again
+            state = int(np.flatnonzero(failing[row[label]])[0])
+            names = [self.net.transitions[int(t)].name for t in np.flatnonzero(missing[row[label[state]]])]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         return self._fails(state, f"from there on {shown} can never fire again")
 
+    def _never(self, arcs: Bools) -> Bools:
+        """The states from which none of the arcs can be reached."""
+        sources = np.zeros(self.n, dtype=bool)
+        sources[self.graph.source[arcs]] = True
+        return ~self._reaching(sources, np.ones(self.n, dtype=bool))
+
     def _home(self, condition: Node) -> Verdict:
-        count, label, never_left = self._components()
-        met = np.zeros(count, dtype=bool)
-        met[label[self._where(condition)]] = True
-        state = self._first_in(np.array(never_left) & ~met)
-        if state is None:
+        never = np.flatnonzero(~self._reaching(self._where(condition), np.ones(self.n, dtype=bool)))
+        if not len(never):
             return Verdict(holds=True, reason=f"it can be reached from all {self.n:,} markings")
-        return self._fails(state, "from there it can never be reached")
+        return self._fails(int(never[0]), "from there it can never be reached")
 
     def _leads(self, first: Node, then: Node) -> Verdict:
         """Whenever ``first`` holds, ``then`` holds at once or later with probability 1."""
