@@ -7,6 +7,7 @@ never be met: then a claim about every marking that holds in the graph holds, an
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from spn.dist.exponential import Exponential
 from spn.dist.law import Law
 from spn.errors import AnalysisError, SpnError
 from spn.expr.evaluate import Undefined, fold
-from spn.expr.nodes import Binary, BinaryOp, Node, Number, Tokens, Unary, as_node
+from spn.expr.nodes import Binary, BinaryOp, Node, Number, Tokens, Unary, as_node, constant
 from spn.model import Property
 from spn.net import semantics
 from spn.net.flows import bounds
@@ -62,12 +63,15 @@ def decide(net: Net, properties: Sequence[Property], limits: Limits) -> tuple[Ve
 
 
 def untimed(net: Net) -> Net:
-    """The same net with exponential clocks: every enabled transition whose clocks run may fire next."""
+    """The same net with exponential clocks: every enabled transition whose clocks run may fire next. Links are left out where every
+    transfer gets some of them in every marking."""
 
     def exponential(t: Transition) -> Transition:
         if not isinstance(t, Timed):
             return t
-        return replace(t, law=Exponential(rate=1.0), scale=as_node(1), memory=Memory.RESTART, resets=())
+        share = None if t.transfer is None else constant(fold(t.transfer.share))
+        transfer = None if share is not None and 0 < share < math.inf else t.transfer
+        return replace(t, law=Exponential(rate=1.0), scale=as_node(1), memory=Memory.RESTART, resets=(), transfer=transfer)
 
     return replace(net, transitions=tuple(exponential(t) for t in net.transitions))
 
