@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,7 @@ from spn.cli.answers import loaded, print_json
 from spn.cli.codes import Code
 from spn.cli.terminal import prose, say, show
 from spn.show.grid import Align, Column, Grid
+from spn.show.table import marking_text
 from spn.show.text import count
 
 if TYPE_CHECKING:
@@ -72,13 +73,9 @@ def _bounds(found: States) -> Grid:
 
 def _markings(found: States, listed: int) -> Grid:
     columns = (Column("", Align.RIGHT), Column("marking"), Column("kind"))
-    kinds = ["vanishing" if v else "" for v in found.graph.vanishing[:listed].tolist()]
-    rows = [(f"{i:,}", marking_text(m), kind) for i, (m, kind) in enumerate(zip(islice(found.markings(), listed), kinds, strict=True))]
+    shown = zip(islice(found.markings(), listed), found.graph.vanishing[:listed].tolist(), strict=False)
+    rows = [(f"{i:,}", marking_text(m, limit=len(m)), "vanishing" if v else "") for i, (m, v) in enumerate(shown)]
     return Grid(columns, tuple(rows))
-
-
-def marking_text(marking: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}={k}" for name, k in marking.items()) or "(empty)"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -33,18 +33,18 @@ def explore(
     limits = limits or Limits()
     graph = small_graph(net, limits, narrow=narrow, compiled=compiled)
     if graph is not None:
-        return _from_graph(net, graph, rewards)
+        return _from_graph(net, graph, rewards, limits)
     from spn.reach.large import chain
 
-    return chain(semantics.rules(net), rewards, limits) or _from_graph(net, large_graph(net, limits), rewards)
+    return chain(semantics.rules(net), rewards, limits) or _from_graph(net, large_graph(net, limits), rewards, limits)
 
 
-def _from_graph(net: Net, graph: Graph, rewards: Sequence[Primitive]) -> StateSpace:
+def _from_graph(net: Net, graph: Graph, rewards: Sequence[Primitive], limits: Limits) -> StateSpace:
     """The chain on the tangible markings of a reachability graph."""
     r = semantics.rules(net)
     firing = [p for p in dict.fromkeys(rewards) if isinstance(p, FiringRate)]
     values = _firing_values(r, graph, firing)
-    passing = passages(r, graph, values)
+    passing = passages(r, graph, values, limits.memory)
     number = np.cumsum(~graph.vanishing) - 1  # of a tangible state among the tangible ones
     tangible = np.flatnonzero(~graph.vanishing)
     markings = graph.markings.rows(tangible)

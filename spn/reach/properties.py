@@ -7,6 +7,7 @@ never be met: then a claim about every marking that holds in the graph holds, an
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from spn.dist.law import Law
 from spn.errors import AnalysisError, SpnError
 from spn.expr.evaluate import Undefined, fold
 from spn.expr.linear import added, linear, scaled
-from spn.expr.nodes import Binary, BinaryOp, Node, Number, as_node
+from spn.expr.nodes import Binary, BinaryOp, Node, Number, as_node, constant
 from spn.model import Property
 from spn.net import semantics
 from spn.net.model import Marking, Memory, Net, Timed, Transition, initial_marking, timed
@@ -40,6 +41,7 @@ from spn.structural.siphons import minimal_siphons
 
 UNBOUNDED = ("E0600", "E0601")
 LARGE = 200_000  # arcs from which a kernel is worth its loading
+MARKS = 200_000_000  # states times transitions up to which the nearest marking that shows a net not to be live is sought
 SEARCHED = 5_000  # markings looked at for a counterexample where the graph cannot be built
 SEARCH = SearchLimits(most=200, seconds=0.5)  # for siphons
 ENDLESS = frozenset({"exp", "erlang", "gamma", "hyperexp", "hypoexp", "coxian", "ph", "weibull", "lognormal", "normal"})
@@ -68,12 +70,15 @@ def decide(net: Net, properties: Sequence[Property], limits: Limits) -> tuple[Ve
 
 
 def untimed(net: Net) -> Net:
-    """The same net with exponential clocks: every enabled transition whose clocks run may fire next."""
+    """The same net with exponential clocks: every enabled transition whose clocks run may fire next. Links are left out where every
+    transfer gets some of them in every marking."""
 
     def exponential(t: Transition) -> Transition:
         if not isinstance(t, Timed):
             return t
-        return replace(t, law=Exponential(rate=1.0), scale=as_node(1), memory=Memory.RESTART, resets=())
+        share = None if t.transfer is None else constant(fold(t.transfer.share))
+        transfer = None if share is not None and 0 < share < math.inf else t.transfer
+        return replace(t, law=Exponential(rate=1.0), scale=as_node(1), memory=Memory.RESTART, resets=(), transfer=transfer)
 
     return replace(net, transitions=tuple(exponential(t) for t in net.transitions))
 
@@ -273,12 +278,6 @@ class _Claims:
             self._parts = count, label, closed(count, label, self.graph.source, self.graph.target)
         return self._parts
 
-    def _first_in(self, wrong: Bools) -> int | None:
-        """The first state that lies in one of the components marked."""
-        _, label, _ = self._components()
-        states = np.flatnonzero(wrong[label])
-        return int(states[0]) if len(states) else None
-
     # --- claims
 
     def _always(self, condition: Node) -> Verdict:
@@ -303,36 +302,44 @@ class _Claims:
         return Verdict(holds=True, reason=f"in all {self.n:,} markings a transition is enabled{stuck}")
 
     def _reversible(self) -> Verdict:
-        count, _, never_left = self._components()
+        count, label, _ = self._components()
         if count == 1:
             return Verdict(holds=True, reason=f"from all {self.n:,} markings there is a way back")
-        lost = self._first_in(np.array(never_left))
-        assert lost is not None
+        lost = int(np.flatnonzero(label != label[0])[0])
         return self._fails(lost, "somewhere there is no way back to the initial marking")
 
     def _live(self) -> Verdict:
-        count, label, never_left = self._components()
+        _, label, never_left = self._components()
         transitions = len(self.net.transitions)
         final = np.flatnonzero(never_left)
-        fired = firing_in(final, label, self.graph, transitions)
-        missing = np.zeros(count, dtype=bool)
-        missing[final] = ~fired.all(axis=1)
-        state = self._first_in(missing)
-        if state is None:
+        missing = ~firing_in(final, label, self.graph, transitions)
+        lost = np.flatnonzero(missing.any(axis=0))
+        if not len(lost):
             return Verdict(holds=True, reason=f"all {transitions} transitions can always fire again")
-        lost = ~fired[int(np.flatnonzero(final == label[state])[0])]
-        names = [self.net.transitions[int(t)].name for t in np.flatnonzero(lost)]
+        if self.n * len(lost) <= MARKS:
+            never = {int(t): self._never(self.graph.transition == t) for t in lost}
+            state = min(int(np.argmax(states)) for states in never.values())
+            names = [self.net.transitions[t].name for t, states in never.items() if states[state]]
+        else:
+            row = np.full(len(never_left), -1)
+            row[final] = np.arange(len(final))
+            failing = np.append(missing.any(axis=1), False)  # the last for components that are left again
+            state = int(np.flatnonzero(failing[row[label]])[0])
+            names = [self.net.transitions[int(t)].name for t in np.flatnonzero(missing[row[label[state]]])]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         return self._fails(state, f"from some marking on {shown} can never fire again")
 
+    def _never(self, arcs: Bools) -> Bools:
+        """The states from which none of the arcs can be reached."""
+        sources = np.zeros(self.n, dtype=bool)
+        sources[self.graph.source[arcs]] = True
+        return ~self._reaching(sources, np.ones(self.n, dtype=bool))
+
     def _home(self, condition: Node) -> Verdict:
-        count, label, never_left = self._components()
-        met = np.zeros(count, dtype=bool)
-        met[label[self._where(condition)]] = True
-        state = self._first_in(np.array(never_left) & ~met)
-        if state is None:
+        never = np.flatnonzero(~self._reaching(self._where(condition), np.ones(self.n, dtype=bool)))
+        if not len(never):
             return Verdict(holds=True, reason=f"it can be reached from all {self.n:,} markings")
-        return self._fails(state, "from some marking it can never be reached")
+        return self._fails(int(never[0]), "from some marking it can never be reached")
 
     def _leads(self, first: Node, then: Node) -> Verdict:
         """Whenever ``first`` holds, ``then`` holds at once or later with probability 1."""

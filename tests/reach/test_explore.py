@@ -213,3 +213,40 @@ def test_dead_and_stuck_markings_are_told_apart() -> None:
     space = explore(b.build())
     assert [space.markings[i].tolist() for i in space.dead] == [[0, 1, 0]]
     assert [space.markings[i].tolist() for i in space.stuck] == [[0, 0, 1]]
+
+
+@pytest.mark.parametrize("compiled", [ALWAYS_NARROW, 0])
+def test_a_vanishing_loop_that_can_be_left(compiled: int) -> None:
+    """From p3 the token goes round p3, p5, p6, p4 and is back, or at p4 leaves for p2, with odds of one to one."""
+    b = NetBuilder()
+    for place in ("p1", "p2", "p3", "p4", "p5", "p6"):
+        b.place(place, int(place == "p1"))
+    b.timed("in", "p1", "p3", rate=2)
+    for t, before, after in (("a", "p3", "p5"), ("b", "p5", "p6"), ("c", "p6", "p4"), ("back", "p4", "p3"), ("out", "p4", "p2")):
+        b.immediate(t, before, after)
+    b.timed("on", "p2", "p1", rate=7.1)
+    space = explore(b.build(), [FiringRate("on"), FiringRate("back")], compiled=compiled)
+    assert space.n == 2
+    rate = 1 / (1 / 2 + 1 / 7.1)
+    assert rate == pytest.approx(1.5604395604, rel=1e-10)
+    pi = np.array([rate / 2, rate / 7.1])
+    assert pi @ space.rewards[FiringRate("on")] == pytest.approx(rate, rel=1e-14)
+    assert pi @ space.rewards[FiringRate("back")] == pytest.approx(rate, rel=1e-14)  # once on average: one to one
+
+
+@pytest.mark.parametrize("sent", [5, 1500])
+def test_many_vanishing_markings_after_one_firing(sent: int) -> None:
+    """More of them than the kernel keeps at a time are left to the graph: the last four tokens go left or are lost, by their own choice."""
+    b = NetBuilder()
+    for place, k in (("ready", 1), ("sent", 0), ("left", 0)):
+        b.place(place, k)
+    b.timed("send", "ready", {"sent": sent}, rate=1)
+    b.immediate("l", "sent", "left", weight=3)
+    b.immediate("r", "sent", (), weight=1, when=tokens("sent") < 5)
+    space = explore(b.build(), [FiringRate("l"), FiringRate("r")], compiled=0)
+    place = {tuple(m): i for i, m in enumerate(space.markings.tolist())}
+    start = place[1, 0, 0]
+    for lost, chance in enumerate([81 / 256, 108 / 256, 54 / 256, 12 / 256, 1 / 256]):
+        assert matrix(space)[start, place[0, 0, sent - lost]] == pytest.approx(chance, rel=1e-13)
+    assert space.rewards[FiringRate("l")][start] == pytest.approx(sent - 1, rel=1e-13)
+    assert space.rewards[FiringRate("r")][start] == pytest.approx(1, rel=1e-13)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from spn.errors import AnalysisError, SemanticsError, SpnError
 from spn.expr.nodes import tokens
 from spn.net.builder import NetBuilder
+from spn.net.semantics import rules
 from spn.reach import Limits, explore, vanishing
 from spn.reach.graph import explore_graph
 
@@ -199,3 +201,19 @@ def test_the_last_token_that_can_be_counted(narrow, grown) -> None:
     b.place("a", 2**62)
     b.timed("t", "go", {"a": grown}, rate=1)
     assert "E0603" in str(error(b, narrow=narrow)) and "place a gets more than" in str(error(b, narrow=narrow))
+
+
+def test_ways_through_vanishing_markings_keep_the_memory_limit():
+    """30 tokens, each of which goes left or right at once: all of their orders are told apart."""
+    b = NetBuilder()
+    for place in ("ready", "sent", "left", "right"):
+        b.place(place, int(place == "ready"))
+    b.timed("send", "ready", {"sent": 30}, rate=1)
+    b.immediate("l", "sent", "left")
+    b.immediate("r", "sent", "right")
+    net = b.build()
+    graph = explore_graph(net, Limits())
+    values = np.zeros((len(graph.source), 0))
+    assert vanishing.passages(rules(net), graph, values, 1e6).count.max() == 31
+    with pytest.raises(AnalysisError, match="vanishing markings take more than"):
+        vanishing.passages(rules(net), graph, values, 5e4)
