@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,14 +18,22 @@ from spn.reach.space import Floats, Graph, Ints, Limits, Rates, StateSpace, comp
 from spn.reach.vanishing import Passages, passages
 
 
-def explore(net: Net, rewards: Sequence[Primitive] = (), limits: Limits | None = None, *, narrow: int = NARROW) -> StateSpace:
+def explore(
+    net: Net,
+    rewards: Sequence[Primitive] = (),
+    limits: Limits | None = None,
+    *,
+    narrow: int = NARROW,
+    canonical: Callable[[Ints], Ints] | None = None,
+) -> StateSpace:
     """The state space of a net all of whose laws are exponential, vanishing markings eliminated exactly.
 
     ``rewards`` are the primitives whose mean per second in each state is wanted. ``narrow`` (states) is the width of a search level up to
-    which markings are expanded one by one; the result does not depend on it. Raises SemanticsError for a timeless trap and for markings in
-    which the net means nothing, AnalysisError for an unbounded net and for one beyond the limits.
+    which markings are expanded one by one; the result does not depend on it. ``canonical`` is that of :func:`explore_graph`. Raises
+    SemanticsError for a timeless trap and for markings in which the net means nothing, AnalysisError for an unbounded net and for one
+    beyond the limits.
     """
-    graph = explore_graph(net, limits or Limits(), narrow=narrow)
+    graph = explore_graph(net, limits or Limits(), narrow=narrow, canonical=canonical)
     r = semantics.rules(net)
     firing = [p for p in dict.fromkeys(rewards) if isinstance(p, FiringRate)]
     values = _firing_values(r, graph, firing)

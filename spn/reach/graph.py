@@ -8,7 +8,7 @@ states and arcs in the same order.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,13 +54,16 @@ def law_rates(net: Net) -> dict[int, float]:
     return rates
 
 
-def explore_graph(net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int = COMPILED) -> Graph:
-    """The reachability graph of a net with exponential laws.
+def explore_graph(
+    net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int = COMPILED, canonical: Callable[[Ints], Ints] | None = None
+) -> Graph:
+    """The reachability graph of a net with exponential laws. With ``canonical`` every marking reached (a row) is replaced by one that
+    stands for it and its like.
 
     Levels of at most ``narrow`` states are expanded marking by marking; from ``compiled`` states on a kernel takes over (not where work
     goes over links). Errors: an unbounded net (shown, with the places and the sequence), the limits reached, and whatever a marking makes
     meaningless."""
-    return _Search(net, limits, narrow, compiled).run()
+    return _Search(net, limits, narrow, compiled, canonical).run()
 
 
 class _Table:
@@ -133,8 +136,8 @@ class _Table:
 
 
 class _Search:
-    def __init__(self, net: Net, limits: Limits, narrow: int, compiled: int) -> None:
-        self.net, self.limits, self.narrow, self.compiled = net, limits, narrow, compiled
+    def __init__(self, net: Net, limits: Limits, narrow: int, compiled: int, canonical: Callable[[Ints], Ints] | None = None) -> None:
+        self.net, self.limits, self.narrow, self.compiled, self.canonical = net, limits, narrow, compiled, canonical
         self.rules: Rules = semantics.rules(net)
         self.batch = many.batch(self.rules)
         self.law = law_rates(net)
@@ -150,7 +153,7 @@ class _Search:
     def run(self) -> Graph:
         start = 0
         while start < self.table.count:
-            if self.table.count > self.compiled and not self.batch.transfers and self.table.places:
+            if self.table.count > self.compiled and not self.batch.transfers and self.table.places and self.canonical is None:
                 return self._go_on_compiled(start)
             end = min(self.table.count, start + BLOCK)
             self._level(start, end)
@@ -183,10 +186,11 @@ class _Search:
         rows = self.table.rows[start:end, : self.table.places]
         found = self._wide(rows) if wide else self._narrow(rows)
         before = self.table.count
+        after = found.after if self.canonical is None else self.canonical(found.after)
         if wide and self.table.places:
-            target = self.table.add(found.after)
+            target = self.table.add(after)
         else:
-            target = np.array([self.table.add_one(tuple(m)) for m in found.after.tolist()], dtype=np.int64)
+            target = np.array([self.table.add_one(tuple(m)) for m in after.tolist()], dtype=np.int64)
         new = np.flatnonzero(target >= before)
         _, first = np.unique(target[new], return_index=True)
         self.parent.append(found.source[new[first]] + start)
