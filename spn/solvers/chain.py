@@ -43,8 +43,8 @@ class Explored:
 def state_space(net: Net, wanted: Sequence[Primitive], limits: Limits, groups: Sequence[Group] = ()) -> Explored:
     """The expansion of a net, its state space, lumped by ``groups``, and the primitives in each state.
 
-    ``groups`` are symmetries of the net and of all that is wanted (:func:`spn.symmetry.groups.symmetry`). An error that speaks of markings is
-    looked for again in the net as it is, so that it has the names and firings of the model."""
+    ``groups`` are symmetries of the net and of all that is wanted (:func:`spn.symmetry.groups.symmetry`). An error that speaks of markings
+    is looked for again in the net as it is, so that it has the names and firings of the model."""
     if not groups:
         return _plain(net, wanted, limits)
     try:

@@ -116,11 +116,11 @@ def _told(b: Broken) -> str:
 def _families(net: Net, known: Sequence[Fact]) -> list[tuple[str, list[Part]]]:
     """Arrays of the same indices of which an element of one uses some but not all elements of the other are one family."""
     arrays = [r for r in net.replicas if len(r.members) > 1]
-    where: dict[Name, list[tuple[int, int]]] = {}
+    where: dict[Name, list[tuple[int, int, int]]] = {}  # array, member, place among what the member has
     for a, r in enumerate(arrays):
         for i, m in enumerate(r.members):
-            for name in _named(m):
-                where.setdefault(name, []).append((a, i))
+            for k, name in enumerate(_named(m)):
+                where.setdefault(name, []).append((a, i, k))
     root = list(range(len(arrays)))
 
     def top(a: int) -> int:
@@ -142,20 +142,18 @@ def _named(m: Member) -> Iterator[Name]:
     return Part("", m.places, m.links, m.transitions).names()
 
 
-def _used(known: Sequence[Fact], where: Mapping[Name, list[tuple[int, int]]], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Pairs of arrays of which an element of the first uses some but not all elements of the second."""
-    uses: dict[Name, set[tuple[int, int]]] = {}
+def _used(known: Sequence[Fact], where: Mapping[Name, list[tuple[int, int, int]]], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Pairs of arrays of which an element of the first uses, for one purpose, some but not all elements of the second."""
+    uses: dict[Name, dict[tuple[Hashable, int, int], set[int]]] = {}
     for fact in known:
         if fact.subject is not None:
-            found = uses.setdefault(fact.subject, set())
+            found = uses.setdefault(fact.subject, {})
             for name in leaves(fact.tree):
-                found.update(where.get(name, ()))
+                for b, i, k in where.get(name, ()):
+                    found.setdefault((fact.tree.parts[1].head, b, k), set()).add(i)
     for subject, found in uses.items():
-        own = {a for a, _ in where.get(subject, ())}
-        for a in own:
-            for b, many in Counter(b for b, _ in found).items():
-                if b not in own and many < sizes[b]:
-                    yield a, b
+        own = {a for a, _, _ in where.get(subject, ())}
+        yield from ((a, b) for (_, b, _), members in found.items() for a in own if b not in own and len(members) < sizes[b])
 
 
 def _joined(arrays: Sequence[tuple[Member, ...]], name: str) -> tuple[str, list[Part]]:
