@@ -53,9 +53,12 @@ class Folded:
     transitions: tuple[str, ...]
 
 
-def folded(net: Net, group: Group, wanted: Iterable[Primitive]) -> Folded:
-    """The net with one group of replicas folded to counts; NotFoldable where that cannot be."""
-    return _Folder(net, group).result(wanted)
+def folded(net: Net, group: Group, wanted: Iterable[Primitive], late: frozenset[str] = frozenset()) -> Folded:
+    """The net with one group of replicas folded to counts; NotFoldable where that cannot be.
+
+    ``late`` names the immediates that an expansion into phases added: they come after all others and touch only what is their own, so that
+    a local state in which they alone can fire need not be kept."""
+    return _Folder(net, group, late).result(wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,8 @@ class _Move:
 
 
 class _Folder:
-    def __init__(self, net: Net, group: Group) -> None:
-        self.net, self.group, self.n = net, group, len(group.parts)
+    def __init__(self, net: Net, group: Group, late: frozenset[str]) -> None:
+        self.net, self.group, self.late, self.n = net, group, late, len(group.parts)
         self.part: Part = group.parts[0]
         self.place = {p: (i, k) for i, part in enumerate(group.parts) for k, p in enumerate(part.places)}
         self.transition = {t: (i, k) for i, part in enumerate(group.parts) for k, t in enumerate(part.transitions)}
@@ -85,6 +88,9 @@ class _Folder:
             self._search()
         except SpnError as error:  # perhaps in a state that no replica is ever in
             raise NotFoldable(f"not every local state of {group.family} has a meaning: {error.diagnostics[0].message}") from None
+        self.first = 0
+        self.next: dict[int, list[tuple[Fraction | float, int]]] = {}
+        self._pass_by()
         if len(self.states) > max(16, 2 * self.n * max(1, len(self.part.places))):
             raise NotFoldable(f"a replica of {group.family} has {len(self.states)} local states, too many to be counted")
         self.names = self._count_names()
@@ -131,6 +137,45 @@ class _Folder:
             at += 1
             if len(self.states) > MOST_LOCAL:
                 raise NotFoldable(f"a replica of {self.group.family} has more than {MOST_LOCAL:,} local states")
+
+    # --- local states that take no time
+
+    def _pass_by(self) -> None:
+        """Leave out local states in which nothing but late immediates happens: ``next`` says where they lead to, with what probabilities.
+
+        One that is reached by all replicas at once, or at first, is left out only where it leads to one state for certain."""
+        for s in range(len(self.states)):
+            found = self._leads(s, 0)
+            if found is not None:
+                self.next[s] = found
+        together = {0} | {m.after for t in self.touching for m in self.moves[t.name].values()}
+        for s in [s for s in self.next if s in together and len(self.next[s]) > 1]:
+            del self.next[s]
+        kept = [s for s in range(len(self.states)) if s not in self.next]
+        number = {s: k for k, s in enumerate(kept)}
+        self.next = {s: [(p, number[r]) for p, r in ends] for s, ends in self.next.items()}
+        self.next |= {s: [(Fraction(1), number[s])] for s in kept}
+        self.first = self.next[0][0][1]
+        self.states = [self.states[s] for s in kept]
+        self.moves = {t: {number[s]: m for s, m in moves.items() if s in number} for t, moves in self.moves.items()}
+
+    def _leads(self, s: int, depth: int) -> list[tuple[Fraction | float, int]] | None:
+        """The states in which a replica in state s ends at once, by late immediates alone; None where it stays or something else may
+        happen."""
+        enabled = [t for t in (*self.own, *self.touching) if isinstance(t, Immediate) and s in self.moves[t.name]]
+        if not enabled or depth > len(self.own) or not all(t.name in self.late and self._alone(t, s) for t in enabled):
+            return None
+        first = [t for t in enabled if t.priority == max(u.priority for u in enabled)]
+        weights = [self.at(t.weight, s) for t in first]
+        if not all(isinstance(w, Number) and w.value > 0 for w in weights):
+            return None
+        values = [w.value for w in weights if isinstance(w, Number)]
+        ends: dict[int, Fraction | float] = {}
+        for t, w in zip(first, values, strict=True):
+            after = self.moves[t.name][s].after
+            for p, r in self._leads(after, depth + 1) or [(Fraction(1), after)]:
+                ends[r] = ends.get(r, Fraction(0)) + p * w / sum(values)
+        return [(p, r) for r, p in ends.items()]
 
     def _local_net(self) -> Net:
         """The places of one replica with what its own and outside transitions do there; guards are looked at elsewhere."""
@@ -302,7 +347,9 @@ class _Folder:
                 added += [u.name for u in made]
             elif i < 0:
                 transitions.append(self._outside(t))
-        counted = [Place(name=name, initial=self.n if s == 0 else 0, span=self.net.places[0].span) for s, name in enumerate(self.names)]
+        counted = [
+            Place(name=name, initial=self.n if s == self.first else 0, span=self.net.places[0].span) for s, name in enumerate(self.names)
+        ]
         places = tuple(p for p in self.net.places if p.name not in own) + tuple(counted)
         net = replace(self.net, places=places, transitions=tuple(transitions), replicas=())
         terms = {p: self._terms(p) for p in wanted}
@@ -317,15 +364,17 @@ class _Folder:
                 if guard.value == 0:
                     continue
                 guard = None
-            name = _free(f"{base}{self._local_text(self.states[s])}", taken)
-            made.append((name, s))
             shared = tuple(replace(a, multiplicity=self.counts(a.multiplicity, s)) for a in t.arcs if a.place not in self.place)
-            arcs = (
-                Arc(kind=ArcKind.INPUT, place=self.names[s], span=t.span),
-                *shared,
-                Arc(kind=ArcKind.OUTPUT, place=self.names[move.after], span=t.span),
-            )
-            yield self._many_times(replace(t, name=name, arcs=arcs, guard=guard, resets=()), s, move, shared)
+            for p, after in self.next[move.after]:
+                name = _free(f"{base}{self._local_text(self.states[s])}", taken)
+                made.append((name, s))
+                arcs = (
+                    Arc(kind=ArcKind.INPUT, place=self.names[s], span=t.span),
+                    *shared,
+                    Arc(kind=ArcKind.OUTPUT, place=self.names[after], span=t.span),
+                )
+                many = self._many_times(replace(t, name=name, arcs=arcs, guard=guard, resets=()), s, move, shared)
+                yield many if p == 1 else _sometimes(many, p)
         self.made[t.name] = tuple(made)
 
     def _many_times(self, t: Transition, s: int, move: _Move, shared: tuple[Arc, ...]) -> Transition:
@@ -363,12 +412,17 @@ class _Folder:
             changed = replace(changed, servers=1)  # every replica limits it to one clock
         if len(moves) == 1:
             ((s, move),) = moves.items()
-            return replace(changed, arcs=(*self._arcs(s, move.after, Number(Fraction(self.n))), *shared))
+            return replace(changed, arcs=(*self._arcs(s, self._then(move), Number(Fraction(self.n))), *shared))
         blocked = [Tokens(self.names[s]) for s in range(len(self.states)) if s not in moves]
         free = _is_zero(_joined(BinaryOp.ADD, blocked)) if blocked else None
         guard = free if guard is None else guard if free is None else Binary(BinaryOp.AND, free, guard)
-        arcs = [a for s, move in moves.items() if move.after != s for a in self._arcs(s, move.after, Tokens(self.names[s]), flush=True)]
+        ways = [(s, self._then(move)) for s, move in moves.items()]
+        arcs = [a for s, after in ways if after != s for a in self._arcs(s, after, Tokens(self.names[s]), flush=True)]
         return replace(changed, arcs=(*arcs, *shared), guard=guard)
+
+    def _then(self, move: _Move) -> int:
+        ((_, after),) = self.next[move.after]
+        return after
 
     def _arcs(self, s: int, after: int, many: Node, flush: bool = False) -> tuple[Arc, ...]:
         take = Arc(kind=ArcKind.FLUSH, place=self.names[s]) if flush else Arc(kind=ArcKind.INPUT, place=self.names[s], multiplicity=many)
@@ -467,6 +521,13 @@ def _times(many: Node, body: Node) -> Node:
         return many
     product = Binary(BinaryOp.MUL, many, body)
     return product if total(body) else Conditional(_is_positive(many), product, _ZERO)
+
+
+def _sometimes(t: Transition, p: Fraction | float) -> Transition:
+    """The transition with the part p of its rate or weight."""
+    if isinstance(t, Immediate):
+        return replace(t, weight=fold(Binary(BinaryOp.MUL, Number(p), t.weight)))
+    return replace(t, speed=fold(Binary(BinaryOp.MUL, Number(p), t.speed)))
 
 
 def _is_zero(many: Node) -> Node:

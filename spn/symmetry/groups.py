@@ -9,6 +9,7 @@ they do not, rotations of the family are tried (rings). So nothing is taken for 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,8 +94,14 @@ def invariant(net: Net, group: Group) -> bool:
 def reasons(found: Symmetry) -> list[str]:
     """What broke a symmetry, for people, each with its line; a few for each family."""
     told: list[str] = []
-    for family in dict.fromkeys(b.family for b in found.broken):
-        own = [b for b in found.broken if b.family == family]
+    seen: set[tuple[str, Span | None]] = set()  # in each of many like families the same thing is told once
+    families: dict[str, list[Broken]] = {}
+    for b in found.broken:
+        key = (re.sub(r"\[[^]]*\]", "[]", b.family) if "[" in b.family else b.family, b.span)
+        if "[" not in b.family or key not in seen:
+            families.setdefault(b.family, []).append(b)
+        seen.add(key)
+    for family, own in families.items():
         told += [_told(b) for b in own[:SHOWN]]
         if len(own) > SHOWN:
             told.append(f"{len(own) - SHOWN} more things tell members of {family} apart")
@@ -249,7 +256,7 @@ class _Family:
             parts: dict[int, list[int]] = {}
             for i in inside:
                 parts.setdefault(new[i], []).append(i)
-            largest = max(parts.values(), key=len)
+            largest = max(parts.values(), key=lambda m: (len(m), -len(signatures[m[0]])))  # the odd one is the one that more is said of
             for members in parts.values():
                 if members is not largest:
                     fact = _difference(signatures[members[0]], signatures[largest[0]])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spn.measure import Primitive, RunningClocks, TimeAverage
 from spn.net.expand import Expansion, running_clocks
-from spn.net.model import Marking, Net, Timed, place_index
+from spn.net.model import Immediate, Marking, Net, Timed, place_index
 from spn.symmetry.counts import Folded, NotFoldable, Terms, folded
 from spn.symmetry.groups import Group, Part, invariant
 from spn.symmetry.orbits import Ints, canonical
@@ -79,6 +80,7 @@ class _Work:
         self.steps: list[Step] = []
         self.notes: list[str] = []
         self.changed: set[int] = set()
+        self.late = frozenset(t.name for t in self.net.transitions if isinstance(t, Immediate) and t.name in expansion.owner)
 
     def fold(self, k: int) -> None:
         """Fold group k if it can be; the groups that contain its members get their counts instead."""
@@ -91,7 +93,7 @@ class _Work:
         if group.step:
             return
         try:
-            found = folded(self.net, group, dict.fromkeys(q for terms in self.terms.values() for _, q in terms))
+            found = folded(self.net, group, dict.fromkeys(q for terms in self.terms.values() for _, q in terms), self.late)
         except NotFoldable as reason:
             self.notes.append(f"{group.family} is not counted, its markings are sorted: {reason}")
             return
@@ -213,11 +215,15 @@ def stands_for(r: Reduction, markings: Ints) -> int:
 def described(r: Reduction) -> list[str]:
     """What was done, for people."""
     told = []
+    alike: dict[tuple[str, int, int], list[str]] = {}
     for step in r.steps:
-        n, k = len(step.group.parts), len(step.folded.states)
+        key = (re.sub(r"\[[^]]*\]", "[]", step.group.family), len(step.group.parts), len(step.folded.states))
+        alike.setdefault(key, []).append(step.group.family)
+    for (_, n, k), families in alike.items():
         most = math.comb(n + k - 1, k - 1)
         what = f"{n} interchangeable replicas of {k} local states"
-        told.append(f"{step.group.family}: {what} are counted: {most:,} combinations at most instead of {_power(k, n)}")
+        who = families[0] if len(families) == 1 else f"{families[0]} and {len(families) - 1} more like it"
+        told.append(f"{who}: {what} are counted, {most:,} combinations at most instead of {_power(k, n)}")
     for g in r.orbits:
         how = f"rotations of its {len(g.parts)} members by {g.step}" if g.step else f"permutations of its {len(g.parts)} members"
         told.append(f"{g.family}: markings that {how} map to one another are one state")
