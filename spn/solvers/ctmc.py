@@ -55,10 +55,11 @@ def may(model: Model) -> list[Diagnostic]:
     """All reasons why the net is no Markov chain, each with its place in the text; empty where the method applies.
 
     That the net is bounded shows only while its state space is built."""
-    return [*chain.from_iterable(_refusals(t) for t in timed(model.net)), *questions.refusals(model)]
+    return [*chain.from_iterable(refusals_of(t) for t in timed(model.net)), *questions.refusals(model)]
 
 
-def _refusals(t: Timed) -> Iterator[Diagnostic]:
+def refusals_of(t: Timed) -> Iterator[Diagnostic]:
+    """Why the clock of a transition is not one of a Markov chain."""
     if t.law.phase_type() is None:
         yield Diagnostic(
             code="E0610",

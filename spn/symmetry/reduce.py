@@ -43,7 +43,7 @@ def reduction(net: Net, expansion: Expansion, groups: Sequence[Group], wanted: I
     """Reduce the phase-type expansion of a net by the symmetry groups of the net. ``wanted`` are primitives of the expansion, running
     clocks of the net itself."""
     work = _Work(expansion, groups)
-    asked = {p: _of_counts(p, net) for p in wanted}
+    asked = {p: _of_counts(p, net) if groups else p for p in wanted}
     work.terms = {q: ((1.0, q),) for q in dict.fromkeys(asked.values())}
     for k in range(len(work.groups)):
         work.fold(k)
