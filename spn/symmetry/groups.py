@@ -270,18 +270,22 @@ class _Family:
         classes: dict[int, list[int]] = {}
         for i, label in enumerate(self.label):
             classes.setdefault(label, []).append(i)
+        whole: list[Group] = []
+        wrong: Fact | None = None
         for members in classes.values():
             if len(members) > 1:
-                wrong = self.moved(_exchange(members)) or (self.moved(_turn(members, 1)) if len(members) > 2 else None)
-                if wrong is None:
-                    yield Group(self.name, tuple(self.parts[i] for i in members))
-                    continue
-                step = self._rotation() if len(classes) == 1 else 0
-                if step:
-                    self.broken.append(Broken(self.name, (), f"{wrong.what} leaves rotations by {step} only", wrong.span))
-                    yield Group(self.name, tuple(self.parts), step)
+                moved = self.moved(_exchange(members)) or (self.moved(_turn(members, 1)) if len(members) > 2 else None)
+                if moved is None:
+                    whole.append(Group(self.name, tuple(self.parts[i] for i in members)))
                 else:
-                    self.broken.append(Broken(self.name, (), wrong.what, wrong.span))
+                    wrong = wrong or moved
+        yield from whole
+        step = self._rotation() if not whole and self.even else 0
+        if step:
+            yield Group(self.name, tuple(self.parts), step)
+        if wrong is not None:
+            left = f" leaves rotations by {step} only" if step else ""
+            self.broken.append(Broken(self.name, (), f"{wrong.what}{left}", wrong.span))
 
     def _rotation(self) -> int:
         """The least step of a rotation that is a symmetry; 0 where none is."""

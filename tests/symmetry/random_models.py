@@ -50,7 +50,9 @@ def _component(r: random.Random, k: int, n: int, broken: str) -> list[str]:
     if r.random() < 0.4:
         lines.append(f"  timed back : p1, !2*pool -> p0 ~ exp(rate = {r.randint(1, 3)})")
     lines.append("}")
-    special = {"parameter": "slow = if(i == 2, 3, 1)", "tokens": "start = if(i == 1, 2, 1)", "priority": "urgent = if(i == 1, 2, 1)"}.get(broken)
+    special = {"parameter": "slow = if(i == 2, 3, 1)", "tokens": "start = if(i == 1, 2, 1)", "priority": "urgent = if(i == 1, 2, 1)"}.get(
+        broken
+    )
     lines.append(f"use worker w[i in 1..{n}](pool, line{', ' + special if special else ''})")
     return lines
 
