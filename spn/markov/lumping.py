@@ -128,4 +128,4 @@ def _apart(n: int, block: Ints, rows: Ints, columns: Ints, values: Floats, first
     twin = start[model[rows[at]]] + (at - start[rows[at]])
     bad = (columns[at] != columns[twin]) | (np.abs(values[at] - values[twin]) > 100 * SAME * np.abs(values[twin]))
     wrong[rows[at[bad]]] = True
-    return wrong.astype(np.float64)
+    return np.asarray(wrong.astype(np.float64))
