@@ -66,6 +66,10 @@ def explore_graph(
     return _Search(net, limits, narrow, compiled, canonical).run()
 
 
+class Covered(Exception):
+    """A net is unbounded, but its markings were replaced by canonical ones, so that the firings found are none of the net."""
+
+
 class _Table:
     """Markings numbered in the order of their discovery: rows in an array, found by a 64-bit hash whose hits are always compared."""
 
@@ -158,9 +162,18 @@ class _Search:
             end = min(self.table.count, start + BLOCK)
             self._level(start, end)
             if self.watch.due(self.table.count, self.arcs):
-                self.watch.look(*self._states(), self.arcs)
+                self._look()
             start = end
         return self._graph()
+
+    def _look(self) -> None:
+        try:
+            self.watch.look(*self._states(), self.arcs)
+        except (SpnError, StopIteration) as error:
+            covered = isinstance(error, StopIteration) or error.diagnostics[0].code == "E0600"
+            if self.canonical is not None and covered:
+                raise Covered from None
+            raise
 
     def _states(self) -> tuple[Ints, Ints, Ints, Bools]:
         """Markings, parents, transitions that found them, and of the expanded ones which vanish."""

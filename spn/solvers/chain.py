@@ -16,7 +16,7 @@ from spn.net.expand import Expansion, expand, skeleton
 from spn.net.model import Marking, Net
 from spn.reach import Limits, StateSpace, explore
 from spn.reach.explore import state_rewards
-from spn.reach.graph import explore_graph
+from spn.reach.graph import Covered, explore_graph
 from spn.reach.space import Floats
 from spn.symmetry.groups import Group
 from spn.symmetry.images import TooMany
@@ -49,7 +49,7 @@ def state_space(net: Net, wanted: Sequence[Primitive], limits: Limits, groups: S
         return _plain(net, wanted, limits)
     try:
         return _lumped(net, wanted, limits, groups)
-    except TooMany:
+    except (Covered, TooMany):
         return _plain(net, wanted, limits)
     except SpnError as error:
         if error.diagnostics[0].code in LIMITS:

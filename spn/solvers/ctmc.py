@@ -256,10 +256,15 @@ def _details(found: Explored, solver: str) -> dict[str, object]:
     space = found.space
     details: dict[str, object] = {"states": space.n, "arcs": space.arcs, "vanishing": space.vanishing, "solver": solver}
     if found.stands_for > space.n:
-        details["lumped"] = f"for {found.stands_for:,} unlumped"
+        details["lumped"] = f"for {_short(found.stands_for)} unlumped"
     if found.phases:
         details["phases"] = dict(found.phases)
     return details
+
+
+def _short(many: int) -> str:
+    """A count, by its order of magnitude where it is beyond reading."""
+    return f"{many:,}" if many < 10**12 else f"10^{len(str(many)) - 1}" if many < 10**4000 else "very many"
 
 
 def _undefined(measures: Mapping[str, float]) -> list[str]:

@@ -135,7 +135,8 @@ def _families(net: Net, known: Sequence[Fact]) -> list[tuple[str, list[Part]]]:
             a = root[a]
         return a
 
-    indices = [frozenset(m.index for m in r.members) for r in arrays]
+    kinds: dict[frozenset[tuple[int, ...]], int] = {}
+    indices = [kinds.setdefault(frozenset(m.index for m in r.members), len(kinds)) for r in arrays]
     for a, b in _used(known, where, [len(r.members) for r in arrays]):
         if indices[a] == indices[b] and top(a) != top(b):
             root[max(top(a), top(b))] = min(top(a), top(b))
@@ -165,8 +166,9 @@ def _used(known: Sequence[Fact], where: Mapping[Name, list[tuple[int, int, int]]
 
 def _joined(arrays: Sequence[tuple[Member, ...]], name: str) -> tuple[str, list[Part]]:
     parts = []
+    others = [{o.index: o for o in other} for other in arrays[1:]]
     for m in arrays[0]:
-        same = [m, *(next(o for o in other if o.index == m.index) for other in arrays[1:])]
+        same = [m, *(other[m.index] for other in others)]
         parts.append(
             Part(
                 f"{name}[{','.join(map(str, m.index))}]",
