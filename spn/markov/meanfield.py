@@ -13,8 +13,10 @@ Linear invariants of the net make A singular, so all this is done in coordinates
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +26,13 @@ from spn.markov.jets import Floats, Jet, NotSmooth, Point, Switch
 from spn.measure import FiringRate, LinkRate, Primitive, RunningClocks, TimeAverage
 from spn.net.model import INFINITE, ArcKind, Immediate, Net, Timed, Transition, place_index, timed
 
+if TYPE_CHECKING:
+    from scipy.integrate import LSODA
+
 SETTLED = 1e-9  # net flow over gross flow at which a trajectory has come to rest
 MOST_CALLS = 20_000  # evaluations of the drift along one trajectory
 STARTS = 5  # other beginnings from which the same end is looked for
+WITHOUT_LIMIT = 1e7  # times the initial tokens: what grows so far grows for ever
 APART = 1e-4  # of the population: ends that differ by more are two
 NEAR = 3.0  # standard deviations from a switch within which a warning is due
 AT = 1.0  # and within which no refinement is given
@@ -134,19 +140,22 @@ class Fluid:
         return pace * self.work(t, at)
 
     def work(self, t: Timed, at: Point) -> Jet:
-        """Clocks times what the link gives to each of them."""
+        """Clocks times what the link gives to each of them. Less than one transfer in all, as a single server with less than one token,
+        uses the link in part."""
         running = self.clocks(t, at)
         if t.transfer is None:
             return running
         link = t.transfer.links[0]
         users = [(u, u.transfer) for u in self.flows if u.transfer is not None and u.transfer.links == (link,)]
-        total = at.number(0.0)
+        total, many = at.number(0.0), at.number(0.0)
         for u, transfer in users:
-            total = total + at.jet(transfer.share) * self.clocks(u, at)
+            clocks = self.clocks(u, at)
+            total, many = total + at.jet(transfer.share) * clocks, many + clocks
         if total.value <= 0:
-            return at.number(0.0)
+            return running.times(self.capacity[link])
         weight = at.jet(t.transfer.share)
         part = at.number(self.capacity[link]) * weight * total.through(1 / total.value, -1 / total.value**2, 2 / total.value**3)
+        part = part * at.least(many, at.number(1.0))
         if t.transfer.cap is not None:
             part = at.least(part, at.number(float(t.transfer.cap)))
         return running * part
@@ -208,10 +217,20 @@ def follow(fluid: Fluid, start: Floats, calls: int = MOST_CALLS) -> Course:
 
 
 def _advance(fluid: Fluid, start: Floats, y: Floats, span: float, calls: int) -> tuple[Floats, int]:
+    """The coordinates after ``span``, or when the ``calls`` are used up, and how many were used."""
+    solver, used = _solver(fluid, start, y, span), 0
+    while solver.status == "running":
+        _step(solver, start)
+        if solver.nfev > calls:
+            return np.asarray(solver.y), solver.nfev + 1
+        used = solver.nfev
+    return np.asarray(solver.y), used + 1
+
+
+def _solver(fluid: Fluid, start: Floats, y: Floats, span: float) -> LSODA:
     from scipy.integrate import LSODA
 
-    u, used = fluid.basis, 0
-    size = max(1.0, float(np.abs(start).sum()))
+    u = fluid.basis
 
     def f(_: float, z: Floats) -> Floats:
         return np.asarray(u.T @ fluid.drift(start + u @ z))
@@ -219,15 +238,35 @@ def _advance(fluid: Fluid, start: Floats, y: Floats, span: float, calls: int) ->
     def jacobian(_: float, z: Floats) -> Floats:
         return np.asarray(u.T @ fluid.jacobian(start + u @ z) @ u)
 
-    solver = LSODA(f, 0.0, y, span, rtol=1e-9, atol=1e-11 * size, jac=jacobian)
-    while solver.status == "running":
+    return LSODA(f, 0.0, y, span, rtol=1e-9, atol=1e-11 * _size(start), jac=jacobian)
+
+
+def _size(start: Floats) -> float:
+    return max(1.0, float(np.abs(start).sum()))
+
+
+def _step(solver: LSODA, start: Floats) -> None:
+    """One step; NoEnd where it fails, or the marking grows without limit."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         solver.step()
-        if solver.nfev > calls:
-            return np.asarray(solver.y), solver.nfev + 1
-        used = solver.nfev
-    if solver.status == "failed":
+    if solver.status == "failed" or not np.abs(solver.y).max(initial=0.0) <= WITHOUT_LIMIT * _size(start):
         raise NoEnd
-    return np.asarray(solver.y), used + 1
+
+
+def sampled(fluid: Fluid, start: Floats, times: Floats) -> list[Floats]:
+    """The markings at ascending times from ``start``; NoEnd where too much work would be needed."""
+    u = fluid.basis
+    solver = _solver(fluid, start, np.zeros(u.shape[1]), float(times[-1]))
+    found: list[Floats] = [start for t in times.tolist() if t <= 0]
+    while len(found) < len(times):
+        _step(solver, start)
+        dense = solver.dense_output()
+        while len(found) < len(times) and times[len(found)] <= solver.t:
+            found.append(np.maximum(start + u @ dense(times[len(found)]), 0.0))
+        if solver.nfev > 10 * MOST_CALLS:
+            raise NoEnd
+    return found
 
 
 def state_at(fluid: Fluid, time: float) -> Floats:

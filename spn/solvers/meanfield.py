@@ -188,7 +188,8 @@ class _Answer:
             self.end = fluid.follow(self.fluid, self.fluid.start)
             self._look()
         except NoEnd:
-            raise refuse(AnalysisError, "E0652", "the trajectory cannot be followed: the integration failed") from None
+            message = "the fluid limit cannot be followed: it grows without limit, or too fast"
+            raise refuse(AnalysisError, "E0652", message, help="bound the populations, or simulate") from None
         except NotSmooth as jump:
             message = f"no fluid limit: a rate is not smooth along the trajectory: {jump}"
             raise refuse(AnalysisError, "E0650", message, help="solve or simulate the net") from None
@@ -238,26 +239,13 @@ class _Answer:
         size = max(1.0, float(np.abs(self.fluid.start).sum()))
         pace = float(np.linalg.norm(self.fluid.jacobian(self.end.x), 2)) or 1.0
         for span in STRETCHES:
-            self.cycle = self._along(self.end.x, span / pace)
+            self.cycle = fluid.sampled(self.fluid, self.end.x, np.linspace(0.0, span / pace, SAMPLES))
             halves = [_windowed(np.array(part)) for part in (self.cycle[: SAMPLES // 2], self.cycle[SAMPLES // 2 :])]
             self.converged = bool(np.abs(halves[0] - halves[1]).max() <= AGREE * size)
             if self.converged:
                 break
         what = "a limit cycle: averages along it are given" if self.converged else "averages along it have not settled either"
         self.notes.append(f"the trajectory from the initial marking does not come to rest, {what}, without correction")
-
-    def _along(self, x: Floats, span: float) -> list[Floats]:
-        """Points of the trajectory at equal times."""
-        from scipy.integrate import solve_ivp
-
-        u = self.fluid.basis
-        times = np.linspace(0.0, span, SAMPLES)
-        run = solve_ivp(
-            lambda _, y: u.T @ self.fluid.drift(x + u @ y), (0.0, span), np.zeros(u.shape[1]), "LSODA", times, rtol=1e-8, atol=1e-9
-        )
-        if not run.success:
-            raise NoEnd
-        return [np.maximum(x + u @ y, 0.0) for y in run.y.T]
 
     def _warn_of_few(self) -> None:
         most = float(self.fluid.start.max(initial=0.0))
