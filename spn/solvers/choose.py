@@ -11,7 +11,7 @@ from spn.result import Result
 from spn.solvers import ctmc, meanfield, simulation
 from spn.solvers.properties import findings, only
 
-AUTO_STATES = 1_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
+AUTO_STATES = 2_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
 EXACT_OPTIONS = frozenset(f.name for f in fields(ctmc.Options))
 SIMULATION_OPTIONS = frozenset(
     {

@@ -48,11 +48,16 @@ class Options:
 
 def may(model: Model) -> list[Diagnostic]:
     """All reasons why the net has no fluid limit, each with its place in the text."""
+    return _begin(model)[0]
+
+
+def _begin(model: Model) -> tuple[list[Diagnostic], Reduction | None]:
+    """The refusals, and the net with replicas folded where it could be."""
     refused = list(chain.from_iterable(ctmc.refusals_of(t) for t in timed(model.net)))
     if refused:
-        return _once(refused)
+        return _once(refused), None
     small = _small(model)
-    return _once(fluid.refusals(small.net) + _sharing(small))
+    return _once(fluid.refusals(small.net) + _sharing(small)), small
 
 
 def _once(found: Sequence[Diagnostic]) -> list[Diagnostic]:
@@ -122,10 +127,10 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
     be followed. A measure without a fluid limit beside others that have one is nan, with a note."""
     began = time.perf_counter()
     options = options or Options()
-    refused = may(model)
-    if refused:
+    refused, small = _begin(model)
+    if refused or small is None:
         raise AnalysisError(*refused)
-    found = _Answer(model)
+    found = _Answer(model, small)
     if model.measures and all(math.isnan(found.plain[m.name]) for m in model.measures):
         raise AnalysisError(*(_jumping(m.name, m.span, found.why.get(m.name, "")) for m in model.measures))
     exact = _exact(model, options.compare)
@@ -175,8 +180,8 @@ def _windowed(values: Floats) -> Floats:
 
 
 class _Answer:
-    def __init__(self, model: Model) -> None:
-        self.model, self.small = model, _small(model)
+    def __init__(self, model: Model, small: Reduction) -> None:
+        self.model, self.small = model, small
         self.fluid = Fluid(self.small.net)
         self.notes = list(described(self.small))
         self.converged = True
