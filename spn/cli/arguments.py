@@ -115,11 +115,14 @@ def _check(commands: Any) -> None:
 
 
 def _solve(commands: Any) -> None:
-    examples = "  spn solve net.spn -p workers=8 --json\n  spn solve net.spn --method ctmc"
+    examples = "  spn solve net.spn -p workers=8 --json\n  spn solve net.spn --method ctmc\n  spn solve net.spn --method meanfield"
     p = _command(commands, "solve", "Answer a model's measures, exactly where a method can, else by simulation.", examples)
     _model(p)
     p.add_argument(
-        "--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto, the best that may)"
+        "--method",
+        choices=("auto", "ctmc", "simulate", "meanfield"),
+        default="auto",
+        help="how to answer (default: auto, exactly or else by simulation); meanfield: the fluid limit of large populations, corrected",
     )
     p.add_argument(
         "--solver",
@@ -127,6 +130,7 @@ def _solve(commands: Any) -> None:
         default="auto",
         help="of the stationary vector, with an exact method (default: auto, by size and structure)",
     )
+    p.add_argument("--lump", choices=("auto", "off"), help="of the exact method: lump interchangeable replicas (default: auto)")
     _sampling(p)
     _json(p)
     _result_file(p)

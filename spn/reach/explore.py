@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,17 +21,23 @@ from spn.reach.vanishing import Passages, passages
 
 
 def explore(
-    net: Net, rewards: Sequence[Primitive] = (), limits: Limits | None = None, *, narrow: int = NARROW, compiled: int | None = None
+    net: Net,
+    rewards: Sequence[Primitive] = (),
+    limits: Limits | None = None,
+    *,
+    narrow: int = NARROW,
+    compiled: int | None = None,
+    canonical: Callable[[Ints], Ints] | None = None,
 ) -> StateSpace:
     """The state space of a net all of whose laws are exponential, vanishing markings eliminated exactly.
 
     ``rewards`` are the primitives whose mean per second in each state is wanted. ``narrow`` (states) is the width of a search level up to
     which markings are expanded one by one, ``compiled`` the number of states from which a kernel passes over vanishing markings as it meets
     them; they change the order of the states, not the chain. Raises SemanticsError for a timeless trap and for markings in which the net
-    means nothing, AnalysisError for an unbounded net and for one beyond the limits.
+    means nothing, AnalysisError for an unbounded net and for one beyond the limits. ``canonical`` is that of :func:`small_graph`.
     """
     limits = limits or Limits()
-    graph = small_graph(net, limits, narrow=narrow, compiled=compiled)
+    graph = small_graph(net, limits, narrow=narrow, compiled=compiled, canonical=canonical)
     if graph is not None:
         return _from_graph(net, graph, rewards, limits)
     from spn.reach.large import chain

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,9 +70,12 @@ def explore_graph(net: Net, limits: Limits, *, narrow: int = NARROW, compiled: i
     return large_graph(net, limits) if found is None else found
 
 
-def small_graph(net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int | None = None) -> Graph | None:
-    """The same without the kernel; None for a net that is better left to it."""
-    return _Search(net, limits, narrow, kernel_from() if compiled is None else compiled).run()
+def small_graph(
+    net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int | None = None, canonical: Callable[[Ints], Ints] | None = None
+) -> Graph | None:
+    """The same without the kernel; None for a net that is better left to it. With ``canonical``, which the kernel does not know, every
+    marking reached (a row) is replaced by one that stands for it and its like."""
+    return _Search(net, limits, narrow, kernel_from() if compiled is None else compiled, canonical).run()
 
 
 def kernel_from() -> int:
@@ -112,6 +115,10 @@ def law_array(net: Net) -> Floats:
     """The same as :func:`law_rates`, one number a transition, 0 for immediate ones."""
     rates = law_rates(net)
     return np.array([rates.get(t, 0.0) for t in range(len(net.transitions))])
+
+
+class Covered(Exception):
+    """A net is unbounded, but its markings were replaced by canonical ones, so that the firings found are none of the net."""
 
 
 class _Table:
@@ -184,8 +191,8 @@ class _Table:
 
 
 class _Search:
-    def __init__(self, net: Net, limits: Limits, narrow: int, compiled: int) -> None:
-        self.net, self.limits, self.narrow, self.compiled = net, limits, narrow, compiled
+    def __init__(self, net: Net, limits: Limits, narrow: int, compiled: int, canonical: Callable[[Ints], Ints] | None = None) -> None:
+        self.net, self.limits, self.narrow, self.compiled, self.canonical = net, limits, narrow, compiled, canonical
         self.rules: Rules = semantics.rules(net)
         self.batch = many.batch(self.rules)
         self.law = law_rates(net)
@@ -201,14 +208,23 @@ class _Search:
     def run(self) -> Graph | None:
         start = 0
         while start < self.table.count:
-            if self.table.count > self.compiled and not self.batch.transfers and self.table.places:
+            if self.table.count > self.compiled and not self.batch.transfers and self.table.places and self.canonical is None:
                 return None
             end = min(self.table.count, start + BLOCK)
             self._level(start, end)
             if self.watch.due(self.table.count, self._bytes()):
-                self.watch.look(self, self._bytes(), self.arcs)
+                self._look()
             start = end
         return self._graph()
+
+    def _look(self) -> None:
+        try:
+            self.watch.look(self, self._bytes(), self.arcs)
+        except (SpnError, StopIteration) as error:
+            covered = isinstance(error, StopIteration) or error.diagnostics[0].code == "E0600"
+            if self.canonical is not None and covered:
+                raise Covered from None
+            raise
 
     def _bytes(self) -> float:
         return self.table.count * (8.0 * self.table.places + BYTES_PER_STATE) + self.arcs * BYTES_PER_ARC
@@ -252,10 +268,11 @@ class _Search:
         rows = self.table.rows[start:end, : self.table.places]
         found = self._wide(rows) if wide else self._narrow(rows)
         before = self.table.count
+        after = found.after if self.canonical is None else self.canonical(found.after)
         if wide and self.table.places:
-            target = self.table.add(found.after)
+            target = self.table.add(after)
         else:
-            target = np.array([self.table.add_one(tuple(m)) for m in found.after.tolist()], dtype=np.int64)
+            target = np.array([self.table.add_one(tuple(m)) for m in after.tolist()], dtype=np.int64)
         new = np.flatnonzero(target >= before)
         _, first = np.unique(target[new], return_index=True)
         self.parent.append(found.source[new[first]] + start)

@@ -15,13 +15,11 @@ from spn.errors import AnalysisError, Diagnostic, SpnError, refuse
 from spn.expr.nodes import Node
 from spn.markov.passage import Passage as Chain
 from spn.markov.transient import TooStiff, course
-from spn.measure import Delay, FiringRate, Horizon, Passage, Primitive, Quantile, Special, TimeAverage, atoms, expressions_in, ratio
+from spn.measure import Delay, FiringRate, Horizon, Passage, Primitive, Quantile, Special, TimeAverage, atoms, ratio
 from spn.model import Model
-from spn.net import semantics
 from spn.net.model import Immediate, Net
 from spn.reach import StateSpace
-from spn.reach.explore import expression_values
-from spn.reach.space import Floats
+from spn.reach.space import Bools, Floats
 
 SLACK = 1e-12  # of a distribution's sum, which a quantile must not depend on
 
@@ -147,11 +145,8 @@ def by_condition(questions: Iterable[Special]) -> dict[Node, list[Passage]]:
     return found
 
 
-def passages(questions: Sequence[Passage], net: Net, space: StateSpace, answers: Answers, tolerance: float) -> None:
-    """First passages into the markings that meet one condition, from the state space of the net stopped there."""
-    (condition,) = expressions_in(questions[0])
-    own = space.markings.first(len(net.places))
-    target = expression_values(semantics.rules(net), condition, own) != 0
+def passages(questions: Sequence[Passage], space: StateSpace, target: Bools, answers: Answers, tolerance: float) -> None:
+    """First passages into the ``target`` states, which meet one condition, in the state space of the net stopped there."""
     chain = Chain(space.rates, space.initial, target, tolerance)
     for q in questions:
         try:

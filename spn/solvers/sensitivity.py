@@ -29,6 +29,7 @@ from spn.net.model import Net, Timed
 from spn.reach.space import Floats, StateSpace
 from spn.result import Result, plain_value
 from spn.solvers import ctmc
+from spn.solvers.chain import state_space
 
 STEP = Fraction(1, 128)  # of a parameter's value
 FEW, MANY = (-2, -1, 1, 2), (-4, -3, -2, -1, 1, 2, 3, 4)  # steps, where both sides are allowed
@@ -172,8 +173,8 @@ class _Point:
     @classmethod
     def of(cls, model: Model, options: ctmc.Options) -> _Point:
         wanted = dict.fromkeys(p for m in model.measures for p in primitives(m.body, model.net))
-        _, space, rewards = ctmc.state_space(model.net, tuple(wanted), options.limits())
-        return cls(model, space, rewards)
+        found = state_space(model.net, tuple(wanted), options.limits())
+        return cls(model, found.space, found.rewards)
 
     def values(self, pi: Floats) -> list[float]:
         """The measures for a given distribution of the states."""
