@@ -130,7 +130,7 @@ def test_estimates_agree_with_exact_values(engine: str) -> None:
     """Within 4 standard errors: false alarms below 1e-4 a value; seeds are fixed."""
     model = parse(MIXED)
     exact = solve(model, method="ctmc")
-    found = simulate(model, seed=7, replications=640, engine=engine)  # type: ignore[arg-type]
+    found = simulate(model, seed=7, replications=640, engine=engine, max_seconds=600)  # type: ignore[arg-type]
     assert list(found.measures) == list(exact.measures)
     for name, value in found.measures.items():
         assert value.half_width is not None
