@@ -105,7 +105,7 @@ def test_lumped_chains_have_the_same_values(path: Path):
     if may_solve(model):
         pytest.skip("no Markov chain")
     wanted = [p for m in model.measures for p in primitives(m.body, model.net) if not isinstance(p, Special)]
-    found = state_space(model.net, tuple(dict.fromkeys(wanted)), Limits(states=60_000))
+    found = state_space(model.net, tuple(dict.fromkeys(wanted)), Limits(states=100_000))
     rewards = list({id(r): r for r in found.rewards.values()}.values())
     small = lump(found.space.rates, rewards)
     assert small.n <= found.space.n
