@@ -64,6 +64,8 @@ def _proved(found: Structure) -> list[str]:
         (found.repetitive, "repetitive: some firing of all transitions can be repeated without loss of tokens", "not repetitive"),
     )
     lines += [yes if value else no for value, yes, no in words if value is not None]
+    if not found.bounded and None not in found.bounds.values():
+        lines.append("bounded from this initial marking: every place has a bound")
     c = found.commoner
     if c.holds is not None:
         lines.append(f"Commoner's condition {'holds: every siphon holds a marked trap' if c.holds else 'fails'}")

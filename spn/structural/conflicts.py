@@ -1,9 +1,9 @@
 """Structural conflict: which transitions compete for tokens, and where an order of firing decides between immediates (confusion).
 
-Two transitions are in *structural conflict* where one takes what the other takes or tests. Its transitive closure has the *extended
-conflict sets* as classes (Ajmone Marsan et al. 1995, Modelling with Generalized Stochastic Petri Nets, section 2.4). They are in *equal
-conflict* where the same markings enable them: equal inputs, tests, inhibitors, guard and priority, and no capacity that one of them alone
-could exceed (Teruel and Silva 1996, Theor. Comput. Sci. 153, 271). Immediates in equal conflict fire in the ratio of their weights,
+Two transitions are in *structural conflict* where one takes (or flushes) what the other takes or tests. Its transitive closure has the
+*extended conflict sets* as classes (Ajmone Marsan et al. 1995, Modelling with Generalized Stochastic Petri Nets, section 2.4). They are in
+*equal conflict* where the same markings enable them: equal inputs, tests, inhibitors, guard and priority, and no capacity that one of them
+alone could exceed (Teruel and Silva 1996, Theor. Comput. Sci. 153, 271). Immediates in equal conflict fire in the ratio of their weights,
 whatever else is enabled. Conflicts that come from inhibitors or guards alone (a firing that disables by adding tokens) are not among them.
 """
 
@@ -34,10 +34,11 @@ def conflict_sets(net: Net) -> tuple[ConflictSet, ...]:
             k = parent[k]
         return k
 
-    takers, readers = _users(net, (ArcKind.INPUT,)), _users(net, (ArcKind.INPUT, ArcKind.TEST))
+    takers, readers = _users(net, (ArcKind.INPUT, ArcKind.FLUSH)), _users(net, (ArcKind.INPUT, ArcKind.TEST))
     for place, taking in takers.items():
-        for other in readers[place]:
-            parent[root(other)] = root(taking[0])
+        for other in readers.get(place, ()):
+            for t in taking:
+                parent[root(other)] = root(t)
     groups: dict[int, list[int]] = {}
     for k in range(len(net.transitions)):
         groups.setdefault(root(k), []).append(k)

@@ -54,7 +54,7 @@ def inapplicable(net: Net) -> str:
     harmful = [o for o in obstacles(net) if o != "test arcs"]
     heavy = any(constant(a) != 1 for t in net.transitions for a in t.arcs if a.kind is ArcKind.TEST)
     if harmful or heavy or not is_ordinary(net):
-        return f"the theorems on siphons and traps do not hold with {', '.join(harmful) or 'weights other than 1'}"
+        return f"of deadlock and liveness nothing follows: the net has {', '.join(harmful) or 'weights other than 1'}"
     return ""
 
 

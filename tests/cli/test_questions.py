@@ -117,7 +117,7 @@ def test_a_property_that_fails_is_a_failure_and_one_that_is_open_is_not_passed(m
     done = machine("test", "machine.spn")
     assert done.code == 1 and done.out.splitlines()[0] == "machine.spn: 1 passed, 1 FAILED"
     assert "reached by fail, fail" in done.out
-    Path("open.spn").write_text("place q timed t : -> q ~ exp(mean = 1 s) property l : live\n")
+    Path("open.spn").write_text("place q timed t : -> q ~ exp(mean = 1 s) property r : reversible\n")
     done = machine("test", "open.spn")
     assert done.code == 3 and "1 undecided" in done.out and "unbounded" in done.out
 

@@ -65,6 +65,14 @@ def test_conflicts() -> None:
     assert [(c.transitions, c.equal, c.immediate) for c in conflict_sets(net)] == [(("t", "u"), True, False), (("v", "w"), False, True)]
 
 
+def test_a_flush_takes() -> None:
+    text = "place a = 1, b = 1 timed t : a -> a ~ exp(rate = 1/s) timed u : b, flush a -> b ~ exp(rate = 1/s) timed v : b -> b ~ det(1 s)"
+    net = parse(text).net
+    assert [c.transitions for c in conflict_sets(net)] == [("t", "u", "v")]
+    quiet = parse("place a = 1, b = 1 timed u : b, flush a -> b ~ exp(rate = 1/s) timed w : -> a ~ exp(rate = 1/s)").net
+    assert conflict_sets(quiet) == ()
+
+
 def test_confusion_is_reported() -> None:
     net = parse(
         "place a = 1, b = 1, c, d, e immediate first : a -> c immediate second : b -> d immediate third : b, c -> e "
