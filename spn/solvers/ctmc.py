@@ -170,7 +170,7 @@ class _Answer:
         questions.at_times(timed, net, space, rewards, self.others)
         if self.long_run or lasting or not special:
             self.solved = long_run(space.rates, space.initial, options.tolerance)
-            self.known = averages({p: rewards[p] for p in self.long_run}, self.solved.pi)
+            self.known = averages({p: rewards[p] for p in self.long_run}, self.solved.pi, found.alike)
             questions.quantiles(lasting, rewards, self.solved.pi, self.others)
             self.solvers.append(self.solved.method)
         if timed:
@@ -212,18 +212,19 @@ class _Answer:
         return [*_undefined({m.name: self.value(m) for m in self.model.measures}), *own, *broken, *self.others.notes]
 
 
-def _measures(model: Model, rewards: Mapping[Primitive, Floats], pi: Floats) -> dict[str, float]:
-    known = averages(rewards, pi)
+def _measures(model: Model, rewards: Mapping[Primitive, Floats], pi: Floats, alike: Mapping[Primitive, Primitive]) -> dict[str, float]:
+    known = averages(rewards, pi, alike)
     return {m.name: value(m.body, model.net, known) for m in model.measures}
 
 
-def averages(rewards: Mapping[Primitive, Floats], pi: Floats) -> dict[Primitive, float]:
-    """The means of rewards over a distribution; primitives that share one reward, as replicas do, cost one mean."""
-    done: dict[int, float] = {}
-    for reward in rewards.values():
-        if id(reward) not in done:
-            done[id(reward)] = average(reward, pi)
-    return {p: done[id(reward)] for p, reward in rewards.items()}
+def averages(rewards: Mapping[Primitive, Floats], pi: Floats, alike: Mapping[Primitive, Primitive]) -> dict[Primitive, float]:
+    """The means of rewards over a distribution; primitives that are ``alike``, as those of replicas, cost one mean."""
+    done: dict[Primitive, float] = {}
+    for p in rewards:
+        first = alike.get(p, p)
+        if first not in done:
+            done[first] = average(rewards[p], pi)
+    return {p: done[alike.get(p, p)] for p in rewards}
 
 
 def average(reward: Floats, pi: Floats) -> float:
@@ -241,14 +242,14 @@ def _classes(model: Model, found: Explored, rewards: Mapping[Primitive, Floats],
 
 
 def _class(model: Model, found: Explored, rewards: Mapping[Primitive, Floats], kind: str, c: Class) -> RecurrentClass:
-    parts = {id(reward): reward[c.states] for reward in rewards.values()}
-    inside = {p: parts[id(reward)] for p, reward in rewards.items()}
+    parts = {p: rewards[p][c.states] for p in rewards if found.alike.get(p, p) == p}
+    inside = {p: parts[found.alike.get(p, p)] for p in rewards}
     return RecurrentClass(
         probability=c.probability,
         size=len(c.states),
         kind=kind,
         marking=found.shown(int(c.states[0])),
-        measures=_measures(model, inside, c.solution.pi),
+        measures=_measures(model, inside, c.solution.pi, found.alike),
     )
 
 
