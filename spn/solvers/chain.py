@@ -30,13 +30,15 @@ COUNTED = 20_000  # states up to which the unlumped ones are counted
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explored:
     """``rewards``: of every primitive asked for, its mean per second in each state. ``averaged`` are those which, in a lumped chain, are
-    the mean over interchangeable replicas. ``shown`` gives the non-empty places of a state, in the terms of the model."""
+    the mean over interchangeable replicas; ``alike`` names for each primitive the first with the same reward, as those of replicas have.
+    ``shown`` gives the non-empty places of a state, in the terms of the model."""
 
     space: StateSpace
     rewards: Mapping[Primitive, Floats]
     phases: Mapping[str, int]
     shown: Callable[[int], dict[str, int]]
     averaged: frozenset[Primitive] = frozenset()
+    alike: Mapping[Primitive, Primitive] = field(default_factory=dict)
     stands_for: int = 0
     notes: tuple[str, ...] = field(default=())
 
@@ -89,9 +91,13 @@ def _lumped(net: Net, wanted: Sequence[Primitive], limits: Limits, groups: Seque
     small = reduction(net, expansion, groups, chain.from_iterable(parts.values()))
     terms = {p: tuple(t for q in below for t in small.terms[q]) for p, below in parts.items()}
     space = explore(small.net, list(dict.fromkeys(q for t in terms.values() for _, q in t)), limits, canonical=small.canonical)
+    first: dict[frozenset[tuple[tuple[float, Primitive], int]], Primitive] = {}
+    alike = {p: first.setdefault(frozenset(Counter(weighted).items()), p) for p, weighted in terms.items()}
+    own = {p: _weighted(terms[p], space) for p in first.values()}
     return Explored(
         space=space,
-        rewards=_weighted(terms, space),
+        rewards={p: own[alike[p]] for p in terms},
+        alike=alike,
         phases=expansion.phases,
         shown=lambda i: unfolded(small, net, tuple(space.markings[i].tolist())),
         averaged=frozenset(p for p, below in parts.items() if any(q in small.averaged for q in below)),
@@ -100,19 +106,12 @@ def _lumped(net: Net, wanted: Sequence[Primitive], limits: Limits, groups: Seque
     )
 
 
-def _weighted(terms: Mapping[Primitive, tuple[tuple[float, Primitive], ...]], space: StateSpace) -> dict[Primitive, Floats]:
-    """Weighted sums of rewards; equal ones are one array."""
-    made: dict[frozenset[tuple[tuple[float, Primitive], int]], Floats] = {}
-    result: dict[Primitive, Floats] = {}
-    for p, weighted in terms.items():
-        key = frozenset(Counter(weighted).items())
-        if key not in made:
-            total = np.zeros(space.n)
-            for f, q in weighted:
-                total = total + (space.rewards[q] if f == 1.0 else f * space.rewards[q])
-            made[key] = total
-        result[p] = made[key]
-    return result
+def _weighted(terms: Sequence[tuple[float, Primitive]], space: StateSpace) -> Floats:
+    """A weighted sum of rewards."""
+    total = np.zeros(space.n)
+    for f, q in terms:
+        total += space.rewards[q] if f == 1.0 else f * space.rewards[q]
+    return total
 
 
 def _unlumped(small: Reduction, space: StateSpace) -> int:

@@ -171,7 +171,7 @@ class _Answer:
         questions.at_times(timed, net, space, rewards, self.others)
         if self.long_run or lasting or not special:
             self.solved = long_run(space.rates, space.initial, options.tolerance, solver=options.solver)
-            self.known = averages(rewards, self.long_run, self.solved.pi)
+            self.known = averages(rewards, self.long_run, self.solved.pi, found.alike)
             questions.quantiles(lasting, rewards, self.solved.pi, self.others)
             self.solvers.append(self.solved.method)
 
@@ -217,20 +217,22 @@ class _Answer:
         return [*_undefined({m.name: self.value(m) for m in self.model.measures}), *own, *broken, *self.others.notes]
 
 
-def _measures(model: Model, rewards: Mapping[Primitive, Floats], pi: Floats) -> dict[str, float]:
-    known = averages(rewards, tuple(rewards), pi)
+def _measures(model: Model, rewards: Mapping[Primitive, Floats], pi: Floats, alike: Mapping[Primitive, Primitive]) -> dict[str, float]:
+    known = averages(rewards, rewards, pi, alike)
     return {m.name: value(m.body, model.net, known) for m in model.measures}
 
 
-def averages(rewards: Mapping[Primitive, Floats], wanted: Iterable[Primitive], pi: Floats) -> dict[Primitive, float]:
-    """The means of rewards over a distribution; primitives that share one reward, as replicas do, cost one mean."""
-    if not isinstance(rewards, dict):  # each is found when it is read, and not kept
-        return {p: average(rewards[p], pi) for p in wanted}
-    done: dict[int, float] = {}
+def averages(
+    rewards: Mapping[Primitive, Floats], wanted: Iterable[Primitive], pi: Floats, alike: Mapping[Primitive, Primitive]
+) -> dict[Primitive, float]:
+    """The means of the rewards wanted over a distribution; primitives that are ``alike``, as those of replicas, cost one mean."""
+    done: dict[Primitive, float] = {}
     for p in wanted:
-        if id(rewards[p]) not in done:
-            done[id(rewards[p])] = average(rewards[p], pi)
-    return {p: done[id(rewards[p])] for p in wanted}
+        first = alike.get(p, p)
+        if first not in done:
+            done[first] = average(rewards[p], pi)
+        done[p] = done[first]
+    return {p: done[p] for p in wanted}
 
 
 def average(reward: Floats, pi: Floats) -> float:
@@ -251,14 +253,14 @@ def _classes(model: Model, found: Explored, rewards: Mapping[Primitive, Floats],
 
 
 def _class(model: Model, found: Explored, rewards: Mapping[Primitive, Floats], kind: str, c: Class) -> RecurrentClass:
-    parts = {id(reward): reward[c.states] for reward in rewards.values()}
-    inside = {p: parts[id(reward)] for p, reward in rewards.items()}
+    parts = {p: rewards[p][c.states] for p in rewards if found.alike.get(p, p) == p}
+    inside = {p: parts[found.alike.get(p, p)] for p in rewards}
     return RecurrentClass(
         probability=c.probability,
         size=len(c.states),
         kind=kind,
         marking=found.shown(int(c.states[0])),
-        measures=_measures(model, inside, c.solution.pi),
+        measures=_measures(model, inside, c.solution.pi, found.alike),
     )
 
 
