@@ -172,9 +172,11 @@ def _large(rates: Rates, tolerance: float, jumps: Jumps | None) -> Iterator[Step
         yield Step(SPARSE_GTH, f"{_count(n)}, {eliminated}", lambda: _reduced(rates, SHORT_WORK))
     if fits(rates, 12):
         j = jumps or jumps_of(rates)
-        if fits(rates, 0, vectors=12):
+        roomy = fits(rates, 0, vectors=12)
+        if roomy:
             yield Step(IDR, f"{_count(n)}: too many to eliminate", lambda: by_idr(j, tolerance))
-        yield Step(SOR, f"{_count(n)}: the memory for {IDR} is short, or it failed", lambda: by_sweeps(j, tolerance))
+        why = f"{IDR} fell short" if roomy else f"no memory for the vectors of {IDR}"
+        yield Step(SOR, f"{_count(n)}: {why}", lambda: by_sweeps(j, tolerance))
     else:
         yield Step(POWER, f"{_count(n)}: no memory for a second copy of the rates", lambda: by_power(rates, exits, tolerance))
     yield Step(SPARSE_GTH, f"{_count(n)}, and iteration failed", lambda: _reduced(rates, LONG_WORK))
