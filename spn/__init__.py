@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spn.model import Model
     from spn.net.builder import NetBuilder
     from spn.net.model import Net
+    from spn.reach.states import States, states
     from spn.report.draw import draw
     from spn.result import Result
     from spn.sgd.compare import Comparison, compare
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from spn.solvers import solve
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
+    from spn.structural.analysis import Structure, bounds, structure
 
 __version__ = "0.1.0"
 
@@ -42,8 +44,11 @@ _WHERE = {
     "SemanticsError": "spn.errors",
     "Sojourn": "spn.measure",
     "SpnError": "spn.errors",
+    "Structure": "spn.structural.analysis",
+    "States": "spn.reach.states",
     "Throughput": "spn.measure",
     "Utilisation": "spn.measure",
+    "bounds": "spn.structural.analysis",
     "call": "spn.expr.nodes",
     "compare": "spn.sgd.compare",
     "conditional": "spn.expr.nodes",
@@ -57,6 +62,8 @@ _WHERE = {
     "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
+    "structure": "spn.structural.analysis",
+    "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
 }
@@ -75,9 +82,12 @@ __all__ = [
     "SemanticsError",
     "Sojourn",
     "SpnError",
+    "States",
+    "Structure",
     "Throughput",
     "Utilisation",
     "__version__",
+    "bounds",
     "call",
     "compare",
     "conditional",
@@ -91,6 +101,8 @@ __all__ = [
     "sensitivity",
     "simulate",
     "solve",
+    "states",
+    "structure",
     "sweep",
     "tokens",
 ]

@@ -92,6 +92,41 @@ seti: Callable[[int, int, int], None] = intrinsic(_writer(ir.IntType(64), types.
 setf: Callable[[int, int, float], None] = intrinsic(_writer(ir.DoubleType(), types.float64))
 
 
+def _get32(typing_context: Any, base: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        half = builder.load(_word_pointer(builder, arguments[0], arguments[1], ir.IntType(32)))
+        return builder.sext(half, ir.IntType(64))
+
+    return types.int64(types.int64, types.int64), generate
+
+
+def _set32(typing_context: Any, base: Any, index: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        half = builder.trunc(arguments[2], ir.IntType(32))
+        builder.store(half, _word_pointer(builder, arguments[0], arguments[1], ir.IntType(32)))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+def _prefetch(typing_context: Any, address: Any) -> Any:
+    """Ask for the cache line of an address, for reading, to be kept in all levels; an address that is not ours does no harm."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, flag = ir.PointerType(ir.IntType(8)), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
+        call = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        builder.call(call, [builder.inttoptr(arguments[0], pointer), flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+get32 = cast(Callable[[int, int], int], intrinsic(_get32))  # ``index`` counts words of 32 bits
+set32 = cast(Callable[[int, int, int], None], intrinsic(_set32))
+prefetch = cast(Callable[[int], None], intrinsic(_prefetch))
+
+
 def _call_u64(typing_context: Any, function: Any, argument: Any) -> Any:
     """Call a C function ``uint64 f(void *)`` by its address; the result as int64 (for a generator's ``next_uint64``)."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 KERNEL_FILES = frozenset({"kernels.py", "layout.py", "kinds.py", "jit.py"})  # sources whose constants or code are compiled in
 ENTRY = "kernels.run-*.nbi"  # the simulator's entry: the last and largest to be compiled
+EXPLORATION = "kernels.expand-*.nbi"
 
 
 @cache
@@ -34,6 +35,11 @@ def folder() -> Path:
 def simulator_is_compiled() -> bool:
     """Whether the compiled simulator only has to be loaded."""
     return next(folder().rglob(ENTRY), None) is not None
+
+
+def exploration_is_compiled() -> bool:
+    """Whether the kernel of state spaces only has to be loaded."""
+    return next(folder().rglob(EXPLORATION), None) is not None
 
 
 def _digest() -> str:

@@ -42,6 +42,14 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, f"there is no {what} {value!r}; {hint}")
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help with the names of commands and what they do in two columns; argparse does not count their indent."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        self._action_max_length = max(self._action_max_length, 15)
+
+
 def _typed(read: Callable[[str], float]) -> Callable[[str], float]:
     """A reader of numbers whose complaints argparse passes on."""
 
@@ -65,10 +73,10 @@ def _whole(least: int) -> Callable[[str], int]:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=_Help)
     top.add_argument("--version", action="version", version=f"spn {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for add in (_check, _solve, _sensitivity, _simulate, _draw, _fit, _compare, _test, _format, _lsp):
+    for add in (_check, _solve, _sensitivity, _simulate, _structure, _states, _bounds, _draw, _fit, _compare, _test, _format, _lsp):
         add(commands)
     return top
 
@@ -143,6 +151,15 @@ def _simulate(commands: Any) -> None:
     _result_file(p)
 
 
+def _states(commands: Any) -> None:
+    examples = "  spn states net.spn -p workers=3\n  spn states net.spn --list 50\n  spn states net.spn --max-states 1000000 --json"
+    p = _command(commands, "states", "Count a model's reachable markings: dead ones, sets never left, tokens of each place.", examples)
+    _model(p)
+    p.add_argument("--list", type=_whole(0), nargs="?", const=100, metavar="N", help="list the first N markings too (100)")
+    p.add_argument("--max-states", type=_whole(1), metavar="N", help="stop with an error at more markings (default: 20 million)")
+    _json(p)
+
+
 def _draw(commands: Any) -> None:
     examples = "  spn draw net.spn                 # net.svg\n  spn draw net.spn -o net.pdf\n  spn draw net.spn -o - --format dot"
     p = _command(commands, "draw", "Draw a net as SVG, PNG, PDF or DOT.", examples)
@@ -188,6 +205,24 @@ def _compare(commands: Any) -> None:
     form = p.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV")
+
+
+def _structure(commands: Any) -> None:
+    examples = "  spn structure net.spn\n  spn structure net.pnml --json"
+    p = _command(commands, "structure", "Print what the arcs of a net say: invariants, bounds, siphons, conflicts, classes.", examples)
+    _model(p)
+    p.add_argument("--all", action="store_true", help="print whole lists")
+    p.add_argument("--most", type=_whole(1), default=2_000, metavar="N", help="stop a search at this many sets (default: 2000)")
+    p.add_argument("--seconds", type=_typed(seconds), default=5.0, metavar="T", help="stop a search after this time (default: 5 s)")
+    _json(p)
+
+
+def _bounds(commands: Any) -> None:
+    examples = "  spn bounds net.spn\n  spn bounds net.spn -t serve"
+    p = _command(commands, "bounds", "Bound throughputs by linear programming on mean times and arcs, without a state space.", examples)
+    _model(p)
+    p.add_argument("-t", "--transition", action="append", metavar="NAME", help="of this transition only; may be given several times")
+    _json(p)
 
 
 def _test(commands: Any) -> None:

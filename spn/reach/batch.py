@@ -15,6 +15,7 @@ from spn.expr.nodes import Node, places_of
 from spn.net import semantics
 from spn.net.model import INFINITE, Arc, Immediate, Marking, Timed
 from spn.net.semantics import PlaceArcs, Rules, TransitionRules
+from spn.reach.packing import Markings
 from spn.reach.space import Floats, Ints
 
 WIDEST_KEY = 2**62
@@ -136,13 +137,13 @@ def distinct(rows: Ints) -> tuple[Ints, Ints]:
     return first, inverse
 
 
-def tabulate(markings: Ints, places: Sequence[int], f: Callable[[Marking], float]) -> Floats:
+def tabulate(markings: Ints | Markings, places: Sequence[int], f: Callable[[Marking], float]) -> Floats:
     """f of every marking, where f depends on the given places only: asked once for each distinct sub-marking."""
     if len(markings) == 0:
         return np.zeros(0)
     if not places:
         return np.full(len(markings), f(tuple(markings[0].tolist())))
-    first, inverse = distinct(markings[:, list(places)])
+    first, inverse = distinct(markings.columns(places) if isinstance(markings, Markings) else markings[:, list(places)])
     known = np.array([f(tuple(row)) for row in markings[first].tolist()], dtype=np.float64)
     return known[inverse]
 

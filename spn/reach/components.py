@@ -6,15 +6,24 @@ from itertools import pairwise
 
 import numpy as np
 
-from spn.reach.space import Ints
+from spn.reach.space import Ints, Whole
 
 SMALL = 2_000  # arcs; below, plain Python answers before scipy is even imported
+LARGE = 200_000  # arcs; above, a kernel is worth its loading
 
 
-def strong_components(indptr: Ints, columns: Ints) -> tuple[int, Ints]:
+def strong_components(indptr: Whole, columns: Whole) -> tuple[int, Ints]:
     """How many components there are, and the component (0, 1, …) of each vertex."""
     if len(columns) + len(indptr) <= SMALL:
         return _tarjan(indptr.tolist(), columns.tolist())
+    if len(columns) > LARGE and len(columns) < 2**31:
+        from spn.reach import kernels
+
+        starts, ends = indptr.astype(np.int32, copy=False), columns.astype(np.int32, copy=False)
+        if kernels.is_one_component(starts, ends, np.zeros(len(starts) - 1, dtype=np.uint8)):
+            return 1, np.zeros(len(starts) - 1, dtype=np.int64)
+        found: Ints = np.full(len(starts) - 1, -1, dtype=np.int64)
+        return kernels.components(starts, ends, found), found
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -65,7 +74,7 @@ def members(count: int, label: Ints) -> list[Ints]:
     return [order[a:b] for a, b in pairwise(ends.tolist())]
 
 
-def closed(count: int, label: Ints, sources: Ints, targets: Ints) -> list[bool]:
+def closed(count: int, label: Ints, sources: Whole, targets: Whole) -> list[bool]:
     """Whether each component has no arc leaving it."""
     leaving = label[sources] != label[targets]
     escapes = np.bincount(label[sources[leaving]], minlength=count) > 0

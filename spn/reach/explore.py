@@ -13,26 +13,41 @@ from spn.net import semantics
 from spn.net.model import Marking, Net, transition_index
 from spn.net.semantics import Rules
 from spn.reach import batch as many
-from spn.reach.graph import NARROW, explore_graph
-from spn.reach.space import Floats, Graph, Ints, Limits, Rates, StateSpace, compressed
+from spn.reach.graph import NARROW, large_graph, small_graph
+from spn.reach.packing import Markings
+from spn.reach.rewards import Rewards
+from spn.reach.space import LARGE, Floats, Graph, Ints, Limits, Rates, StateSpace, compressed
 from spn.reach.vanishing import Passages, passages
 
 
-def explore(net: Net, rewards: Sequence[Primitive] = (), limits: Limits | None = None, *, narrow: int = NARROW) -> StateSpace:
+def explore(
+    net: Net, rewards: Sequence[Primitive] = (), limits: Limits | None = None, *, narrow: int = NARROW, compiled: int | None = None
+) -> StateSpace:
     """The state space of a net all of whose laws are exponential, vanishing markings eliminated exactly.
 
     ``rewards`` are the primitives whose mean per second in each state is wanted. ``narrow`` (states) is the width of a search level up to
-    which markings are expanded one by one; the result does not depend on it. Raises SemanticsError for a timeless trap and for markings in
-    which the net means nothing, AnalysisError for an unbounded net and for one beyond the limits.
+    which markings are expanded one by one, ``compiled`` the number of states from which a kernel passes over vanishing markings as it meets
+    them; they change the order of the states, not the chain. Raises SemanticsError for a timeless trap and for markings in which the net
+    means nothing, AnalysisError for an unbounded net and for one beyond the limits.
     """
-    graph = explore_graph(net, limits or Limits(), narrow=narrow)
+    limits = limits or Limits()
+    graph = small_graph(net, limits, narrow=narrow, compiled=compiled)
+    if graph is not None:
+        return _from_graph(net, graph, rewards, limits)
+    from spn.reach.large import chain
+
+    return chain(semantics.rules(net), rewards, limits) or _from_graph(net, large_graph(net, limits), rewards, limits)
+
+
+def _from_graph(net: Net, graph: Graph, rewards: Sequence[Primitive], limits: Limits) -> StateSpace:
+    """The chain on the tangible markings of a reachability graph."""
     r = semantics.rules(net)
     firing = [p for p in dict.fromkeys(rewards) if isinstance(p, FiringRate)]
     values = _firing_values(r, graph, firing)
-    passing = passages(r, graph, values)
+    passing = passages(r, graph, values, limits.memory)
     number = np.cumsum(~graph.vanishing) - 1  # of a tangible state among the tangible ones
     tangible = np.flatnonzero(~graph.vanishing)
-    markings = graph.markings[tangible]
+    markings = graph.markings.rows(tangible)
     timed = np.flatnonzero(~graph.vanishing[graph.source])
     dead, stuck = _absorbing(r, markings, np.bincount(number[graph.source[timed]], minlength=len(tangible)))
     known: dict[Primitive, Floats] = dict(zip(firing, _firing_rates(graph, timed, number, values, passing, len(tangible)).T, strict=True))
@@ -93,7 +108,7 @@ def _firing_rates(graph: Graph, timed: Ints, number: Ints, values: Floats, passi
     return np.array(columns, dtype=np.float64).T.reshape(n, values.shape[1])
 
 
-def expression_values(r: Rules, node: Node, markings: Ints) -> Floats:
+def expression_values(r: Rules, node: Node, markings: Ints | Markings) -> Floats:
     """A marking expression in each marking; an undefined one (0/0 in a marking where it does not matter) is nan."""
 
     def f(m: Marking) -> float:
@@ -105,9 +120,14 @@ def expression_values(r: Rules, node: Node, markings: Ints) -> Floats:
     return many.tabulate(markings, sorted(r.places[p] for p in places_of(node)), f)
 
 
-def state_rewards(net: Net, markings: Ints, wanted: Sequence[Primitive]) -> Mapping[Primitive, Floats]:
-    """Time averages, running clocks and link rates in each tangible marking (rows). Firing rates are none of these: TypeError."""
+def state_rewards(net: Net, markings: Ints | Markings, wanted: Sequence[Primitive]) -> Mapping[Primitive, Floats]:
+    """Time averages, running clocks and link rates in each tangible marking (rows); of many packed markings found when they are read.
+    Firing rates are none of these: TypeError."""
     r = semantics.rules(net)
+    if isinstance(markings, Markings):
+        if len(markings) > LARGE and not any(isinstance(p, LinkRate) for p in wanted):
+            return Rewards(r, markings, wanted)
+        markings = markings[:]
     b = many.batch(r)
     index = transition_index(net)
     known: dict[Primitive, Floats] = {}
@@ -136,7 +156,7 @@ def _link_rate(r: Rules, link: str, clocks: many.Clocks) -> Floats:
     return total
 
 
-def _absorbing(r: Rules, markings: Ints, firings: Ints) -> tuple[Ints, Ints]:
+def _absorbing(r: Rules, markings: Markings, firings: Ints) -> tuple[Ints, Ints]:
     """The states without a firing: dead where nothing is enabled, stuck where something is, at speed 0."""
     still = np.flatnonzero(firings == 0)
     dead = np.array([semantics.is_dead(r, tuple(markings[i].tolist())) for i in still.tolist()], dtype=bool)

@@ -1,13 +1,14 @@
 """Breadth-first exploration of the reachability graph, vanishing markings included.
 
 Each level of the search is expanded as a whole: wide levels by array arithmetic (:mod:`spn.reach.batch`), narrow ones marking by marking
-straight from the semantics. A large state space goes on in a kernel on the compiled net (:mod:`spn.reach.compiled`). All give the same
-states and arcs in the same order.
+straight from the semantics. A large state space is searched by a kernel on the compiled net (:mod:`spn.reach.compiled`). All give the
+same states and arcs in the same order.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,16 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spn.errors import AnalysisError, SpnError, refuse
+from spn.kernel_cache import exploration_is_compiled
 from spn.net import semantics
 from spn.net.model import Marking, Net, Timed, initial_marking
 from spn.net.semantics import Rules
 from spn.reach import batch as many
+from spn.reach.growth import path_to
+from spn.reach.packing import packed
 from spn.reach.space import Bools, Floats, Graph, Ints, Limits
 from spn.reach.watch import Watch
 
 NARROW = 12  # states of a level up to which the plain semantics is faster than array arithmetic
 BLOCK = 50_000  # states expanded at a time
-COMPILED = 100_000  # states from which the kernel is worth its loading
+WARM, LOADED, UNCOMPILED = 300, 3_000, 30_000  # states from which the kernel is worth its use, its loading, its compilation
+BYTES_PER_STATE = 400  # at the peak of a search without the kernel, beside the marking itself, as measured
+BYTES_PER_ARC = 190
 MASK = 2**64 - 1
 MOST_TOKENS = 2**63 - 1
 
@@ -54,13 +60,58 @@ def law_rates(net: Net) -> dict[int, float]:
     return rates
 
 
-def explore_graph(net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int = COMPILED) -> Graph:
+def explore_graph(net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int | None = None) -> Graph:
     """The reachability graph of a net with exponential laws.
 
-    Levels of at most ``narrow`` states are expanded marking by marking; from ``compiled`` states on a kernel takes over (not where work
-    goes over links). Errors: an unbounded net (shown, with the places and the sequence), the limits reached, and whatever a marking makes
-    meaningless."""
-    return _Search(net, limits, narrow, compiled).run()
+    Levels of at most ``narrow`` states are expanded marking by marking; a net with more than ``compiled`` states is left to a kernel (not
+    where work goes over links). Errors: an unbounded net (shown, with the places and the sequence), the limits reached, and whatever a
+    marking makes meaningless."""
+    found = small_graph(net, limits, narrow=narrow, compiled=compiled)
+    return large_graph(net, limits) if found is None else found
+
+
+def small_graph(net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int | None = None) -> Graph | None:
+    """The same without the kernel; None for a net that is better left to it."""
+    return _Search(net, limits, narrow, kernel_from() if compiled is None else compiled).run()
+
+
+def kernel_from() -> int:
+    """The number of states from which the kernel is faster, loading and compilation included."""
+    if "spn.reach.kernels" in sys.modules:
+        return WARM
+    return LOADED if exploration_is_compiled() else UNCOMPILED
+
+
+def large_graph(net: Net, limits: Limits) -> Graph:
+    """The graph by the kernel, whatever its size. No transition's work may go over a link."""
+    from spn.reach.large import search
+
+    r = semantics.rules(net)
+    found = search(r, law_array(net), limits, chain=False).run()
+    assert found is not None
+    arcs = np.diff(found.indptr)
+    immediate = np.zeros(len(net.transitions), dtype=bool)
+    immediate[list(r.immediates)] = True
+    vanishing = np.zeros(len(arcs), dtype=bool)
+    some = arcs > 0
+    vanishing[some] = immediate[found.transition[found.indptr[:-1][some]]]
+    source = np.repeat(np.arange(len(arcs), dtype=np.int32), arcs)
+    return Graph(
+        markings=found.markings,
+        vanishing=vanishing,
+        parent=found.parent,
+        via=found.via,
+        source=source,
+        target=found.columns,
+        transition=found.transition,
+        weight=found.values,
+    )
+
+
+def law_array(net: Net) -> Floats:
+    """The same as :func:`law_rates`, one number a transition, 0 for immediate ones."""
+    rates = law_rates(net)
+    return np.array([rates.get(t, 0.0) for t in range(len(net.transitions))])
 
 
 class _Table:
@@ -147,36 +198,54 @@ class _Search:
         self.arcs = 0
         self.watch = Watch(self.rules, limits)
 
-    def run(self) -> Graph:
+    def run(self) -> Graph | None:
         start = 0
         while start < self.table.count:
             if self.table.count > self.compiled and not self.batch.transfers and self.table.places:
-                return self._go_on_compiled(start)
+                return None
             end = min(self.table.count, start + BLOCK)
             self._level(start, end)
-            if self.watch.due(self.table.count, self.arcs):
-                self.watch.look(*self._states(), self.arcs)
+            if self.watch.due(self.table.count, self._bytes()):
+                self.watch.look(self, self._bytes(), self.arcs)
             start = end
         return self._graph()
 
-    def _states(self) -> tuple[Ints, Ints, Ints, Bools]:
-        """Markings, parents, transitions that found them, and of the expanded ones which vanish."""
-        rows = self.table.rows[: self.table.count, : self.table.places]
-        return rows, np.concatenate(self.parent), np.concatenate(self.via), np.concatenate(self.vanishing)
+    def _bytes(self) -> float:
+        return self.table.count * (8.0 * self.table.places + BYTES_PER_STATE) + self.arcs * BYTES_PER_ARC
+
+    # --- what a watch and a search for growth ask
+
+    @property
+    def count(self) -> int:
+        return self.table.count
+
+    def _rows(self) -> Ints:
+        return self.table.rows[: self.table.count, : self.table.places]
+
+    def most(self) -> Ints:
+        most: Ints = self._rows().max(axis=0)
+        return most
+
+    def ends(self) -> list[int]:
+        rows = self._rows()
+        return list(dict.fromkeys([len(rows) - 1, *(rows.argmax(axis=0).tolist() if rows.size else [])]))
+
+    def way(self, state: int, longest: int) -> list[Marking]:
+        self.parent = [np.concatenate(self.parent)]
+        return [tuple(m) for m in self._rows()[path_to(state, self.parent[0])[-longest:]].tolist()]
 
     def _graph(self) -> Graph:
-        """What is known so far; ``vanishing`` covers the states expanded."""
-        rows, parent, via, vanishing = self._states()
         source, target, transition, weight = (np.concatenate(x) for x in zip(*self.levels, strict=True))
         return Graph(
-            markings=rows, vanishing=vanishing, parent=parent, via=via, source=source, target=target, transition=transition, weight=weight
+            markings=packed(self._rows()),
+            vanishing=np.concatenate(self.vanishing),
+            parent=np.concatenate(self.parent),
+            via=np.concatenate(self.via),
+            source=source,
+            target=target,
+            transition=transition,
+            weight=weight,
         )
-
-    def _go_on_compiled(self, head: int) -> Graph:
-        from spn.reach.compiled import go_on
-
-        law = np.array([self.law.get(t, 0.0) for t in range(len(self.net.transitions))])
-        return go_on(self.rules, law, self._graph(), head, self.watch)
 
     def _level(self, start: int, end: int) -> None:
         wide = end - start > self.narrow
@@ -207,14 +276,14 @@ class _Search:
                 arcs.append((i, t, w))
                 after.append(semantics.fire(self.rules, t, m))
         source, transition, weight = zip(*arcs, strict=True) if arcs else ((), (), ())
-        return Expansion(_ints(source), _ints(transition), np.array(weight, dtype=np.float64), self._rows(after), vanishing)
+        return Expansion(_ints(source), _ints(transition), np.array(weight, dtype=np.float64), self._array(after), vanishing)
 
     def _timed(self, m: Marking) -> list[tuple[int, float]]:
         rates = semantics.clock_rates(self.rules, m)
         total = [(t, self.law[t] * x * semantics.running_clocks(self.rules, t, m)) for t, x in rates.items() if x > 0]
         return [(t, _finite(self.net, t, w)) for t, w in total]
 
-    def _rows(self, markings: list[Marking]) -> Ints:
+    def _array(self, markings: list[Marking]) -> Ints:
         try:
             return np.array(markings, dtype=np.int64).reshape(len(markings), len(self.net.places))
         except OverflowError:
@@ -246,7 +315,7 @@ class _Search:
             try:
                 after[at] = many.fired(self.batch, t, before)
             except OverflowError:  # a multiplicity that depends on the marking, in Python's integers
-                return self._rows([semantics.fire(self.rules, t, tuple(m)) for m in before.tolist()])
+                return self._array([semantics.fire(self.rules, t, tuple(m)) for m in before.tolist()])
         if len(after) and after.min() < 0:  # an enabled transition leaves no debt: the sum went past the largest int64
             raise _overflow(self.net, int(np.argmin(after.min(axis=0))))
         return after

@@ -9,8 +9,11 @@ does not pass shows nothing, and the search goes on.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
@@ -19,47 +22,80 @@ from spn.expr.nodes import Node, Number, places_of
 from spn.net import semantics
 from spn.net.model import Immediate, Marking, Timed, Transition
 from spn.net.semantics import Rules
-from spn.reach.space import Bools, Ints
+from spn.reach.packing import Ints, Whole
 
 PLENTY = 10**12  # tokens that no ordinary input arc of a real net exhausts
+LONGEST = 2_000  # markings at the end of a path in which growth is sought
 SHOWN = 12  # firings of a sequence that a message lists
+
+
+class History(Protocol):
+    """What an exploration knows of the states found so far."""
+
+    @property
+    def count(self) -> int: ...
+
+    def most(self) -> Ints:
+        """The most tokens seen in each place."""
+
+    def ends(self) -> Sequence[int]:
+        """The newest state, and the richest of every place."""
+
+    def way(self, state: int, longest: int) -> list[Marking]:
+        """The markings on the shortest path from the initial one to a state, both included; the last ``longest`` of them. Between two of
+        them vanishing markings may have been passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Markings one firing after the other, and the firings between."""
+
+    markings: tuple[Marking, ...]
+    firings: tuple[int, ...]
+
+    def upto(self, k: int) -> Path:
+        return Path(self.markings[: k + 1], self.firings[:k])
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """``firings`` lead from the initial marking to state ``start``; repeating ``cycle`` from there adds tokens to ``places`` for ever."""
+    """Repeating ``cycle`` from the marking at ``start`` of a path adds tokens to ``places`` for ever; ``timeless``: in no time."""
 
     start: int
-    firings: tuple[int, ...]
     cycle: tuple[int, ...]
     places: tuple[int, ...]
     timeless: bool
 
 
-def find_growth(r: Rules, rows: Ints, parent: Ints, via: Ints, vanishing: Bools) -> None:
+def find_growth(r: Rules, history: History) -> None:
     """Raise an error if the states found so far show that the net is unbounded; return if they do not.
 
-    Looked at: the paths to the newest state and to the richest state of every place, each state against all before it on its path."""
-    ends = dict.fromkeys([len(rows) - 1, *(rows.argmax(axis=0).tolist() if rows.size else [])])
-    for end in ends:
-        path = path_to(end, parent)
-        if _growth_at(r, rows, path, via, vanishing) is not None:
-            raise _unbounded(r, _earliest(r, rows, path, via, vanishing), rows)
+    Looked at: the paths to the newest state and to the richest state of every place (of long ones the end), each marking against all
+    before it on its path."""
+    for end in history.ends():
+        way = history.way(end, LONGEST)
+        if not _covered(way):
+            continue
+        path = detailed(r, way)
+        if _growth_at(r, path) is not None:
+            whole = detailed(r, history.way(end, history.count))
+            before = len(whole.markings) - len(path.markings)
+            raise _unbounded(r, _earliest(r, path), path, whole.firings[:before])
 
 
-def _growth_at(r: Rules, rows: Ints, path: list[int], via: Ints, vanishing: Bools) -> Growth | None:
-    """Growth shown by the last state of a path and an earlier one, the nearest first."""
-    shown = (_repeatable(r, rows, path, at, via, vanishing) for at in _covered(rows, path))
+def _growth_at(r: Rules, path: Path) -> Growth | None:
+    """Growth shown by the last marking of a path and an earlier one, the nearest first."""
+    shown = (_repeatable(r, path, at) for at in _covered(path.markings))
     return next((g for g in shown if g is not None), None)
 
 
-def _earliest(r: Rules, rows: Ints, path: list[int], via: Ints, vanishing: Bools) -> Growth:
+def _earliest(r: Rules, path: Path) -> Growth:
     """Of a path that shows growth, the growth that shows first: the shortest message."""
-    shown = (_growth_at(r, rows, path[: k + 1], via, vanishing) for k in range(1, len(path)))
+    shown = (_growth_at(r, path.upto(k)) for k in range(1, len(path.markings)))
     return next(g for g in shown if g is not None)
 
 
-def path_to(state: int, parent: Ints) -> list[int]:
+def path_to(state: int, parent: Whole) -> list[int]:
     """The states on the shortest path from the initial one, both ends included."""
     path = [state]
     while parent[path[-1]] >= 0:
@@ -67,37 +103,70 @@ def path_to(state: int, parent: Ints) -> list[int]:
     return path[::-1]
 
 
-def _covered(rows: Ints, path: Sequence[int]) -> list[int]:
-    """Positions on a path, latest first, of the states whose markings the last one covers."""
-    chain = rows[list(path)]
+def detailed(r: Rules, way: Sequence[Marking]) -> Path:
+    """The path with all firings, and the vanishing markings passed, between the markings of a way."""
+    markings, firings = [way[0]], list[int]()
+    for before, after in pairwise(way):
+        for t, m in _between(r, before, after):
+            firings.append(t)
+            markings.append(m)
+    return Path(tuple(markings), tuple(firings))
+
+
+def _between(r: Rules, before: Marking, after: Marking) -> list[tuple[int, Marking]]:
+    """The shortest way from a marking to one that a firing leads to, at once or by immediate firings that follow."""
+    found: dict[Marking, tuple[Marking, int]] = {}
+    waiting = deque([before])
+    while waiting:
+        m = waiting.popleft()
+        chosen = [t for t, _ in semantics.enabled_immediates(r, m)]
+        able = chosen or ([t for t, x in semantics.clock_rates(r, m).items() if x > 0] if m == before else [])
+        for t in able:
+            new = semantics.fire(r, t, m)
+            if new not in found:
+                found[new] = m, t
+                waiting.append(new)
+            if new == after:
+                return _backwards(found, before, after)
+    raise AssertionError("no firing leads from a state to its successor")
+
+
+def _backwards(found: dict[Marking, tuple[Marking, int]], before: Marking, after: Marking) -> list[tuple[int, Marking]]:
+    steps: list[tuple[int, Marking]] = []
+    at = after
+    while not steps or at != before:
+        m, t = found[at]
+        steps.append((t, at))
+        at = m
+    return steps[::-1]
+
+
+def _covered(way: Sequence[Marking]) -> list[int]:
+    """Positions on a path, latest first, of the markings which the last one covers."""
+    chain = np.array(way, dtype=np.int64).reshape(len(way), -1)
     covered: list[int] = np.flatnonzero((chain[:-1] <= chain[-1]).all(axis=1)).tolist()
     return covered[::-1]
 
 
-def _repeatable(r: Rules, rows: Ints, path: list[int], at: int, via: Ints, vanishing: Bools) -> Growth | None:
-    cycle = path[at:]
-    firings = tuple(int(via[s]) for s in cycle[1:])
-    grown = frozenset(np.flatnonzero(rows[cycle[-1]] > rows[cycle[0]]).tolist())
-    if not all(_indifferent(r, t, rows[s], grown) for s, t in zip(cycle, firings, strict=False)):
+def _repeatable(r: Rules, path: Path, at: int) -> Growth | None:
+    cycle, firings = path.markings[at:], path.firings[at:]
+    grown = frozenset(p for p, (a, b) in enumerate(zip(cycle[0], cycle[-1], strict=True)) if b > a)
+    if not grown or not all(_indifferent(r, t, m, grown) for m, t in zip(cycle, firings, strict=False)):
         return None
-    known = vanishing[[s for s in cycle if s < len(vanishing)]]
-    timeless = all(isinstance(_transition(r, t), Immediate) for t in firings) and bool(known.any())
-    return Growth(cycle[0], tuple(int(via[s]) for s in path[1 : at + 1]), firings, tuple(sorted(grown)), timeless)
+    timeless = all(isinstance(_transition(r, t), Immediate) for t in firings)
+    return Growth(at, firings, tuple(sorted(grown)), timeless)
 
 
 def _transition(r: Rules, t: int) -> Transition:
     return r.transitions[t].transition
 
 
-def _indifferent(r: Rules, t: int, row: Ints, grown: frozenset[int]) -> bool:
+def _indifferent(r: Rules, t: int, now: Marking, grown: frozenset[int]) -> bool:
     """Whether t fires from a marking in the same way however many tokens the grown places hold beyond those they have."""
     deciding = [t, *r.immediates]
     if any(_reads(r, u, grown) for u in deciding) or _changes_oddly(r, t, grown):
         return False
-    more: list[int] = row.tolist()
-    for p in grown:
-        more[p] = PLENTY
-    now, then = tuple(row.tolist()), tuple(more)
+    then = tuple(max(k, PLENTY) if p in grown else k for p, k in enumerate(now))
     return all((semantics.enabling_degree(r, u, now) > 0) == (semantics.enabling_degree(r, u, then) > 0) for u in deciding)
 
 
@@ -127,16 +196,18 @@ def _changes_oddly(r: Rules, t: int, grown: frozenset[int]) -> bool:
     return any(p in grown for p in r.transitions[t].flushes)
 
 
-def _unbounded(r: Rules, growth: Growth, rows: Ints) -> SpnError:
+def _unbounded(r: Rules, growth: Growth, path: Path, before: Sequence[int]) -> SpnError:
+    """The error; ``before`` are the firings that lead to the path's first marking."""
     places = [r.net.places[p] for p in growth.places]
     named = ", ".join(p.name for p in places)
     source = next(t for t in growth.cycle if any(g.place in growth.places for g in r.transitions[t].outputs))
     transition = _transition(r, source)
-    start: Marking = tuple(rows[growth.start].tolist())
+    start = path.markings[growth.start]
+    firings = (*before, *path.firings[: growth.start])
     notes = (
         f"from marking {semantics.marking_text(r.net, start)} the firings {sequence(r, growth.cycle)} can be repeated for ever,"
         f" each time with more tokens in {named}",
-        f"that marking is reached by {sequence(r, growth.firings)}" if growth.firings else "that marking is the initial one",
+        f"that marking is reached by {sequence(r, firings)}" if firings else "that marking is the initial one",
     )
     if growth.timeless:
         loop = ", ".join(dict.fromkeys(_transition(r, t).name for t in growth.cycle))

@@ -7,6 +7,7 @@ never be met: then a claim about every marking that holds in the graph holds, an
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,21 +19,31 @@ from spn.dist.exponential import Exponential
 from spn.dist.law import Law
 from spn.errors import AnalysisError, SpnError
 from spn.expr.evaluate import Undefined, fold
-from spn.expr.nodes import Binary, BinaryOp, Node, Number, Tokens, Unary, as_node
+from spn.expr.linear import added, linear, scaled
+from spn.expr.nodes import Binary, BinaryOp, Node, Number, as_node, constant
 from spn.model import Property
 from spn.net import semantics
-from spn.net.model import ArcKind, Marking, Memory, Net, Timed, Transition, initial_marking, timed
+from spn.net.model import Marking, Memory, Net, Timed, Transition, initial_marking, timed
 from spn.net.semantics import Rules
 from spn.reach import batch as many
 from spn.reach.components import closed, strong_components
 from spn.reach.explore import expression_values
 from spn.reach.graph import explore_graph
-from spn.reach.growth import path_to
+from spn.reach.growth import SHOWN, path_to
 from spn.reach.space import Bools, Graph, Ints, Limits
 from spn.reach.vanishing import ranges
+from spn.structural.bounds import place_bounds
+from spn.structural.incidence import incidence
+from spn.structural.liveness import commoner, inapplicable
+from spn.structural.proof import prove, unchanged
+from spn.structural.semiflows import Limits as SearchLimits
+from spn.structural.siphons import minimal_siphons
 
 UNBOUNDED = ("E0600", "E0601")
+LARGE = 200_000  # arcs from which a kernel is worth its loading
+MARKS = 200_000_000  # states times transitions up to which the nearest marking that shows a net not to be live is sought
 SEARCHED = 5_000  # markings looked at for a counterexample where the graph cannot be built
+SEARCH = SearchLimits(most=200, seconds=0.5)  # for siphons
 ENDLESS = frozenset({"exp", "erlang", "gamma", "hyperexp", "hypoexp", "coxian", "ph", "weibull", "lognormal", "normal"})
 
 
@@ -59,12 +70,15 @@ def decide(net: Net, properties: Sequence[Property], limits: Limits) -> tuple[Ve
 
 
 def untimed(net: Net) -> Net:
-    """The same net with exponential clocks: every enabled transition whose clocks run may fire next."""
+    """The same net with exponential clocks: every enabled transition whose clocks run may fire next. Links are left out where every
+    transfer gets some of them in every marking."""
 
     def exponential(t: Transition) -> Transition:
         if not isinstance(t, Timed):
             return t
-        return replace(t, law=Exponential(rate=1.0), scale=as_node(1), memory=Memory.RESTART, resets=())
+        share = None if t.transfer is None else constant(fold(t.transfer.share))
+        transfer = None if share is not None and 0 < share < math.inf else t.transfer
+        return replace(t, law=Exponential(rate=1.0), scale=as_node(1), memory=Memory.RESTART, resets=(), transfer=transfer)
 
     return replace(net, transitions=tuple(exponential(t) for t in net.transitions))
 
@@ -75,6 +89,21 @@ def takes_any_time(law: Law) -> bool:
     if parts is None:
         return law.family in ENDLESS
     return any(takes_any_time(part) and shift == 0 and p > 0 for p, _, shift, part in parts)
+
+
+def time_limited(net: Net, r: Rules, graph: Graph) -> str:
+    """The transitions because of whose times some markings of the graph may never be met; empty where there are none. ``r`` are the rules
+    of the net without its times."""
+    bounded = [i for i, t in enumerate(net.transitions) if isinstance(t, Timed) and _is_bounded(t)]
+    if not bounded:
+        return ""
+    b = many.batch(r)
+    tangible = graph.markings[~graph.vanishing]
+    running = np.sum([many.running(b, i, tangible) for i in bounded], axis=0)
+    if running.max(initial=0) <= 1:
+        return ""
+    names = [net.transitions[i].name for i in bounded]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 # --- without the graph ------------------------------------------------------------------------------------------------------------
@@ -138,72 +167,53 @@ def _condition(p: Property) -> Node:
 
 
 def _by_structure(net: Net, p: Property) -> Verdict | None:
-    """An invariant that no firing changes, whatever the marking; None where that is not shown."""
-    if p.claim != "invariant":
-        return None
-    left, right = p.conditions
-    gap = _added(linear(fold(left)), _scaled(linear(fold(right)), Fraction(-1)))
-    if gap is None:
-        return None
-    weights = {place: w for place, w in gap[0].items() if w}
-    if any(not _keeps(t, weights) for t in net.transitions):
-        return None
-    if sum((w * _initial(net, place) for place, w in weights.items()), gap[1]) == 0:
-        return Verdict(holds=True, reason="no firing changes it")
-    return Verdict(holds=False, reason="no firing changes it, and it is wrong from the start", marking=initial_marking(net))
-
-
-def _initial(net: Net, place: str) -> int:
-    return next(p.initial for p in net.places if p.name == place)
-
-
-def _keeps(t: Transition, weights: dict[str, Fraction]) -> bool:
-    """Whether a firing leaves the weighted sum as it is."""
-    change: dict[Node, Fraction] = {}  # of each multiplicity, in weights
-    constant = Fraction(0)
-    for arc in t.arcs:
-        w = weights.get(arc.place, Fraction(0))
-        if not w or arc.kind in (ArcKind.TEST, ArcKind.INHIBITOR):
-            continue
-        if arc.kind is ArcKind.FLUSH:
-            return False
-        signed = w if arc.kind is ArcKind.OUTPUT else -w
-        if isinstance(arc.multiplicity, Number):
-            constant += signed * Fraction(arc.multiplicity.value)
-        else:
-            change[arc.multiplicity] = change.get(arc.multiplicity, Fraction(0)) + signed
-    return constant == 0 and not any(change.values())
-
-
-Linear = tuple[dict[str, Fraction], Fraction]
-
-
-def linear(node: Node) -> Linear | None:
-    """Coefficients of the places and the constant of an expression that is linear in the marking, else None."""
-    match node:
-        case Number(value=v):
-            return ({}, Fraction(v)) if v - v == 0 else None
-        case Tokens(place=place):
-            return {place: Fraction(1)}, Fraction(0)
-        case Unary(op="-", operand=x):
-            return _scaled(linear(x), Fraction(-1))
-        case Binary(op=BinaryOp.ADD | BinaryOp.SUB as op, left=x, right=y):
-            return _added(linear(x), _scaled(linear(y), Fraction(1 if op is BinaryOp.ADD else -1)))
-        case Binary(op=BinaryOp.MUL, left=Number(value=v), right=x) | Binary(op=BinaryOp.MUL, left=x, right=Number(value=v)):
-            return _scaled(linear(x), Fraction(v))
-        case Binary(op=BinaryOp.DIV, left=x, right=Number(value=v)) if v:
-            return _scaled(linear(x), 1 / Fraction(v))
+    """What the structure proves, so that no state space is needed (nor finite); None where it proves nothing."""
+    match p.claim:
+        case "invariant":
+            return _kept(net, p) or _always_by_structure(net, _condition(p))
+        case "always":
+            return _always_by_structure(net, p.conditions[0])
+        case "bounded":
+            return _bounded_by_structure(net)
+        case "deadlock_free" | "live":
+            return _by_siphons(net, p.claim)
     return None
 
 
-def _scaled(x: Linear | None, factor: Fraction) -> Linear | None:
-    return None if x is None else ({p: factor * c for p, c in x[0].items()}, factor * x[1])
+def _always_by_structure(net: Net, condition: Node) -> Verdict | None:
+    why = prove(net, condition)
+    return None if why is None else Verdict(holds=True, reason=f"by the structure: {why}")
 
 
-def _added(x: Linear | None, y: Linear | None) -> Linear | None:
-    if x is None or y is None:
+def _kept(net: Net, p: Property) -> Verdict | None:
+    """An invariant that is wrong from the start, and that no firing changes."""
+    left, right = p.conditions
+    gap = added(linear(fold(left)), scaled(linear(fold(right)), Fraction(-1)))
+    if gap is None or not unchanged(incidence(net), gap[0]):
         return None
-    return {p: x[0].get(p, Fraction(0)) + y[0].get(p, Fraction(0)) for p in {**x[0], **y[0]}}, x[1] + y[1]
+    initial = {q.name: q.initial for q in net.places}
+    if sum((w * initial[place] for place, w in gap[0].items()), gap[1]) == 0:
+        return None
+    return Verdict(holds=False, reason="no firing changes it, and it is wrong from the start", marking=initial_marking(net))
+
+
+def _bounded_by_structure(net: Net) -> Verdict | None:
+    bounds = place_bounds(net, best=False)
+    known = [b for b in bounds if b is not None]
+    if len(known) < len(bounds):
+        return None
+    most = max(known, default=0)
+    where = f": no place ever holds more than {most:,}" if known else ""
+    return Verdict(holds=True, reason=f"by the structure{where}")
+
+
+def _by_siphons(net: Net, claim: str) -> Verdict | None:
+    """Freedom from deadlock, and for nets with a free choice liveness, by Commoner's condition."""
+    if inapplicable(net):
+        return None
+    found = commoner(net, minimal_siphons(net, SEARCH))
+    holds = found.live if claim == "live" else found.deadlock_free
+    return Verdict(holds=True, reason="by the structure: every siphon holds a marked trap") if holds else None
 
 
 # --- on the graph -----------------------------------------------------------------------------------------------------------------
@@ -217,9 +227,9 @@ class _Claims:
         self.rules = semantics.rules(untimed(net))
         self.graph: Graph = explore_graph(self.rules.net, limits)
         self.n = len(self.graph.markings)
-        self.indptr = np.searchsorted(self.graph.source, np.arange(self.n + 1)).astype(np.int64)
+        self.indptr = np.concatenate([[0], np.cumsum(np.bincount(self.graph.source, minlength=self.n))])
         self._parts: tuple[int, Ints, list[bool]] | None = None
-        self.approximate = self._approximate()
+        self.approximate = time_limited(net, self.rules, self.graph)
 
     def verdict(self, p: Property) -> Verdict:
         match p.claim:
@@ -248,19 +258,6 @@ class _Claims:
         said = "holds" if found.holds else "fails"
         return Verdict(holds=None, reason=f"{said} if the times of {self.approximate} are left out of account")
 
-    def _approximate(self) -> str:
-        """The transitions because of whose times some markings of the graph may never be met; empty where there are none."""
-        bounded = [i for i, t in enumerate(self.net.transitions) if isinstance(t, Timed) and _is_bounded(t)]
-        if not bounded:
-            return ""
-        b = many.batch(self.rules)
-        tangible = self.graph.markings[~self.graph.vanishing]
-        running = np.sum([many.running(b, i, tangible) for i in bounded], axis=0)
-        if running.max(initial=0) <= 1:
-            return ""
-        names = [self.net.transitions[i].name for i in bounded]
-        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
     # --- paths
 
     def _to(self, state: int) -> tuple[str, ...]:
@@ -281,12 +278,6 @@ class _Claims:
             self._parts = count, label, closed(count, label, self.graph.source, self.graph.target)
         return self._parts
 
-    def _first_in(self, wrong: Bools) -> int | None:
-        """The first state that lies in one of the components marked."""
-        _, label, _ = self._components()
-        states = np.flatnonzero(wrong[label])
-        return int(states[0]) if len(states) else None
-
     # --- claims
 
     def _always(self, condition: Node) -> Verdict:
@@ -296,7 +287,7 @@ class _Claims:
         return Verdict(holds=True, reason=f"in all {self.n:,} markings")
 
     def _bounded(self) -> Verdict:
-        most = self.graph.markings.max(axis=0) if self.graph.markings.shape[1] else np.zeros(1, dtype=np.int64)
+        most = self.graph.markings.most() if self.graph.markings.places else np.zeros(1, dtype=np.int64)
         where = self.net.places[int(most.argmax())].name if self.net.places else ""
         shown = f"; at most {int(most.max())} tokens in a place, {where}" if where else ""
         return Verdict(holds=True, reason=f"{self.n:,} markings{shown}")
@@ -311,35 +302,44 @@ class _Claims:
         return Verdict(holds=True, reason=f"in all {self.n:,} markings a transition is enabled{stuck}")
 
     def _reversible(self) -> Verdict:
-        count, _, never_left = self._components()
+        count, label, _ = self._components()
         if count == 1:
             return Verdict(holds=True, reason=f"from all {self.n:,} markings there is a way back")
-        lost = self._first_in(np.array(never_left))
-        assert lost is not None
-        return self._fails(lost, "from there is no way back to the initial marking")
+        lost = int(np.flatnonzero(label != label[0])[0])
+        return self._fails(lost, "somewhere there is no way back to the initial marking")
 
     def _live(self) -> Verdict:
-        count, label, never_left = self._components()
+        _, label, never_left = self._components()
         transitions = len(self.net.transitions)
-        fired = np.zeros((count, transitions), dtype=bool)
-        inside = label[self.graph.source] == label[self.graph.target]
-        fired[label[self.graph.source[inside]], self.graph.transition[inside]] = True
-        missing = np.array(never_left) & ~fired.all(axis=1)
-        state = self._first_in(missing)
-        if state is None:
+        final = np.flatnonzero(never_left)
+        missing = ~firing_in(final, label, self.graph, transitions)
+        lost = np.flatnonzero(missing.any(axis=0))
+        if not len(lost):
             return Verdict(holds=True, reason=f"all {transitions} transitions can always fire again")
-        names = [self.net.transitions[int(t)].name for t in np.flatnonzero(~fired[label[state]])]
+        if self.n * len(lost) <= MARKS:
+            never = {int(t): self._never(self.graph.transition == t) for t in lost}
+            state = min(int(np.argmax(states)) for states in never.values())
+            names = [self.net.transitions[t].name for t, states in never.items() if states[state]]
+        else:
+            row = np.full(len(never_left), -1)
+            row[final] = np.arange(len(final))
+            failing = np.append(missing.any(axis=1), False)  # the last for components that are left again
+            state = int(np.flatnonzero(failing[row[label]])[0])
+            names = [self.net.transitions[int(t)].name for t in np.flatnonzero(missing[row[label[state]]])]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        return self._fails(state, f"from there on {shown} can never fire again")
+        return self._fails(state, f"from some marking on {shown} can never fire again")
+
+    def _never(self, arcs: Bools) -> Bools:
+        """The states from which none of the arcs can be reached."""
+        sources = np.zeros(self.n, dtype=bool)
+        sources[self.graph.source[arcs]] = True
+        return ~self._reaching(sources, np.ones(self.n, dtype=bool))
 
     def _home(self, condition: Node) -> Verdict:
-        count, label, never_left = self._components()
-        met = np.zeros(count, dtype=bool)
-        met[label[self._where(condition)]] = True
-        state = self._first_in(np.array(never_left) & ~met)
-        if state is None:
+        never = np.flatnonzero(~self._reaching(self._where(condition), np.ones(self.n, dtype=bool)))
+        if not len(never):
             return Verdict(holds=True, reason=f"it can be reached from all {self.n:,} markings")
-        return self._fails(state, "from there it can never be reached")
+        return self._fails(int(never[0]), "from some marking it can never be reached")
 
     def _leads(self, first: Node, then: Node) -> Verdict:
         """Whenever ``first`` holds, ``then`` holds at once or later with probability 1."""
@@ -350,10 +350,40 @@ class _Claims:
         states = np.flatnonzero(self._where(first) & doubtful)
         if not len(states):
             return Verdict(holds=True, reason="always, then or later, with probability 1")
-        return self._fails(int(states[0]), "the first holds there, and the second may never hold from then on")
+        first_of_all = int(states[0])
+        way = self._forwards(first_of_all, hopeless, ~target)
+        if not way:
+            return self._fails(first_of_all, "the first may hold, and the second never hold from then on")
+        shown = f"{', '.join(way[:SHOWN])}{f' and {len(way) - SHOWN} more firings' if len(way) > SHOWN else ''}"
+        return self._fails(first_of_all, f"the first may hold, and the second need never hold from then on: not after {shown}")
+
+    def _forwards(self, state: int, goal: Bools, through: Bools) -> list[str]:
+        """The firings of a shortest way from a state to a goal by states in ``through``."""
+        found: dict[int, tuple[int, int]] = {}
+        waiting = deque([state])
+        at = state
+        while not goal[at]:
+            at = waiting.popleft()
+            for arc in range(int(self.indptr[at]), int(self.indptr[at + 1])):
+                new = int(self.graph.target[arc])
+                if new != state and new not in found and (through[new] or goal[new]):
+                    found[new] = at, arc
+                    waiting.append(new)
+        names: list[str] = []
+        while at != state:
+            at, arc = found[at]
+            names.append(self.net.transitions[int(self.graph.transition[arc])].name)
+        return names[::-1]
 
     def _reaching(self, goal: Bools, through: Bools) -> Bools:
         """The states from which ``goal`` can be reached by states in ``through`` (the goal included)."""
+        if len(self.graph.target) > LARGE:
+            from spn.reach import kernels
+
+            marked = goal.copy()
+            source, target = self.graph.source.astype(np.int32, copy=False), self.graph.target.astype(np.int32, copy=False)
+            kernels.backwards(source, target, through, marked)
+            return marked
         order = np.argsort(self.graph.target, kind="stable")
         sources = self.graph.source[order]
         starts = np.searchsorted(self.graph.target[order], np.arange(self.n + 1))
@@ -365,6 +395,17 @@ class _Claims:
             front = before[~reached[before] & through[before]]
             reached[front] = True
         return reached
+
+
+def firing_in(final: Ints, label: Ints, graph: Graph, transitions: int) -> Bools:
+    """Which transitions fire in each of some components that are never left (components, transitions); ``label``: that of each state."""
+    row = np.full(int(label.max(initial=0)) + 1, -1)
+    row[final] = np.arange(len(final))
+    fired = np.zeros((len(final), transitions), dtype=bool)
+    at = row[label[graph.source]]
+    inside = at >= 0
+    fired[at[inside], graph.transition[inside]] = True
+    return fired
 
 
 def _is_bounded(t: Timed) -> bool:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from spn.measure import Primitive
 from spn.net.model import Net
+from spn.reach.packing import Halves, Ints, Markings, Whole
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+__all__ = ["Bools", "Floats", "Graph", "Halves", "Ints", "Limits", "Rates", "StateSpace", "Whole", "available_memory", "compressed"]
 
 LARGE = 100_000  # entries from which scipy builds compressed rows
 SHARE_OF_MEMORY = 0.7
@@ -23,20 +24,21 @@ UNKNOWN_MEMORY = 4e9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When exploration stops: ``states`` counts all markings, vanishing ones included; ``memory`` is in bytes, by default most of what
-    is available."""
+    """When exploration stops: ``states`` counts the markings stored, vanishing ones included where they are; ``memory`` is in bytes, by
+    default most of what is available."""
 
-    states: int = 5_000_000
+    states: int = 20_000_000
     memory: float = field(default_factory=lambda: SHARE_OF_MEMORY * available_memory())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
     """Rates q(i, j) > 0 between distinct states in compressed rows (row i = from i): targets ``columns[indptr[i]:indptr[i + 1]]``,
-    ascending, without duplicates. The diagonal is implied, so that no method ever needs a subtraction to find it."""
+    ascending, without duplicates. The diagonal is implied, so that no method ever needs a subtraction to find it. Large chains come with
+    ``columns`` of 32 bits: 12 bytes a rate."""
 
     indptr: Ints
-    columns: Ints
+    columns: Whole
     values: Floats
 
     @property
@@ -61,13 +63,13 @@ class Graph:
     transition that found a state first (-1 for the initial one).
     """
 
-    markings: Ints  # (states, places)
+    markings: Markings
     vanishing: Bools
-    parent: Ints
-    via: Ints
-    source: Ints
-    target: Ints
-    transition: Ints
+    parent: Whole
+    via: Whole
+    source: Whole
+    target: Whole
+    transition: Whole
     weight: Floats
 
 
@@ -75,21 +77,22 @@ class Graph:
 class StateSpace:
     """The Markov chain on the tangible markings of a net with exponential laws.
 
-    ``markings`` (n, places) in breadth-first order; ``initial`` (n) the distribution over them at time 0; ``rates`` the generator
-    without self-loops; ``rewards`` maps each primitive asked for to its mean per second in each state (n): for a firing rate the firings
-    of immediates that a timed firing starts are counted with it. ``dead`` and ``stuck`` are the absorbing markings: no transition
-    enabled, or enabled but every speed 0. ``arcs`` counts the firings between tangible markings and ``vanishing`` the vanishing markings.
+    ``markings`` (n, places), packed, in breadth-first order; ``initial`` (n) the distribution over them at time 0; ``rates`` the generator
+    without self-loops; ``rewards`` maps each primitive asked for to its mean per second in each state (n), in a large space found anew
+    whenever it is read: for a firing rate the firings of immediates that a timed firing starts are counted with it. ``dead`` and ``stuck``
+    are the absorbing markings: no transition enabled, or enabled but every speed 0. ``arcs`` counts the timed firings; ``vanishing`` the
+    vanishing markings, None where they were passed over and not counted.
     """
 
     net: Net
-    markings: Ints
+    markings: Markings
     initial: Floats
     rates: Rates
     rewards: Mapping[Primitive, Floats]
     dead: Ints
     stuck: Ints
     arcs: int
-    vanishing: int
+    vanishing: int | None
     details: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -97,19 +100,19 @@ class StateSpace:
         return len(self.markings)
 
 
-def compressed(n: int, rows: Ints, columns: Ints, values: Floats) -> Rates:
+def compressed(n: int, rows: Whole, columns: Whole, values: Floats) -> Rates:
     """Rates from triplets: duplicates are added, entries on the diagonal and zeros are dropped."""
     keep = (rows != columns) & (values > 0)
     if len(rows) > LARGE:
         return _compressed_large(n, rows[keep], columns[keep], values[keep])
-    unique, inverse = np.unique(rows[keep] * n + columns[keep], return_inverse=True)
+    unique, inverse = np.unique(rows[keep].astype(np.int64) * n + columns[keep], return_inverse=True)
     total = np.bincount(inverse, values[keep], len(unique)).astype(np.float64)
     source, target = (unique // n, unique % n) if n else (unique, unique)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
     return Rates(indptr=indptr.astype(np.int64), columns=target.astype(np.int64), values=total)
 
 
-def _compressed_large(n: int, rows: Ints, columns: Ints, values: Floats) -> Rates:
+def _compressed_large(n: int, rows: Whole, columns: Whole, values: Floats) -> Rates:
     """The same in linear time; scipy is worth its import."""
     from scipy.sparse import coo_array
 

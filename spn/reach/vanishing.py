@@ -9,6 +9,7 @@ trap.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,8 +20,9 @@ from spn.net import semantics
 from spn.net.semantics import Rules
 from spn.reach.components import strong_components
 from spn.reach.growth import path_to, sequence
-from spn.reach.space import Bools, Floats, Graph, Ints, compressed
+from spn.reach.space import Bools, Floats, Graph, Ints, Whole, compressed
 
+ENTRY = 32  # bytes of an entry of a passage, with room to grow
 LARGEST_LOOP = 4_000  # vanishing markings of one loop; it is solved as a dense system
 
 
@@ -35,23 +37,25 @@ class Passages:
     probabilities: Floats
     rewards: Floats
 
-    def spread(self, states: Ints) -> tuple[Ints, Ints]:
+    def spread(self, states: Whole) -> tuple[Ints, Ints]:
         """For vanishing states in a row: the position of each in the row and the place of an entry of its passage, one pair per entry."""
         return ranges(self.first[states], self.count[states])
 
 
-def ranges(first: Ints, count: Ints) -> tuple[Ints, Ints]:
+def ranges(first: Whole, count: Whole) -> tuple[Ints, Ints]:
     """The whole numbers first[i] .. first[i] + count[i] - 1 of all i, one after the other: i and number of each."""
+    count = count.astype(np.int64, copy=False)
     position = np.repeat(np.arange(len(first)), count)
     offset = np.arange(len(position)) - np.repeat(np.cumsum(count) - count, count)
     return position, first[position] + offset
 
 
-def passages(r: Rules, graph: Graph, values: Floats) -> Passages:
+def passages(r: Rules, graph: Graph, values: Floats, memory: float = math.inf) -> Passages:
     """Passages of all vanishing states. ``values`` (arcs, rewards) is what each firing collects.
 
-    A loop of vanishing markings that cannot be left raises SemanticsError with the loop and the shortest way to it."""
-    solver = _Passing(graph, values)
+    A loop of vanishing markings that cannot be left raises SemanticsError with the loop and the shortest way to it; AnalysisError where the
+    passages together take more than ``memory`` bytes."""
+    solver = _Passing(graph, values, memory)
     for loops, singles in _leaves_first(graph):
         for loop in loops:
             solver.loop(r, loop)
@@ -86,8 +90,9 @@ def _leaves_first(graph: Graph) -> Iterator[tuple[list[Ints], Ints]]:
 class _Passing:
     """The passages found so far, in arrays that grow."""
 
-    def __init__(self, graph: Graph, values: Floats) -> None:
+    def __init__(self, graph: Graph, values: Floats, memory: float) -> None:
         n = len(graph.markings)
+        self.memory = memory
         self.graph, self.values = graph, values
         self.start = np.searchsorted(graph.source, np.arange(n + 1))
         self.rewards = np.zeros((n, values.shape[1]))
@@ -123,6 +128,8 @@ class _Passing:
         n = len(self.graph.markings)
         unique, inverse = np.unique(rows * n + targets, return_inverse=True)
         row, size = unique // n, len(unique)
+        if (self.used + size) * ENTRY > self.memory:
+            raise _too_much(self.memory, self.graph)
         while self.used + size > len(self.targets):
             self.targets = np.concatenate([self.targets, np.zeros_like(self.targets)])
             self.probabilities = np.concatenate([self.probabilities, np.zeros_like(self.probabilities)])
@@ -186,6 +193,15 @@ def _too_large(r: Rules, graph: Graph, states: Ints) -> SpnError:
         AnalysisError,
         "E0605",
         f"a zero-time loop runs through {len(states):,} vanishing markings, {first} among them; at most {LARGEST_LOOP:,} are solved",
+        help="give the immediates priorities, so that fewer of their orders are told apart, or simulate",
+    )
+
+
+def _too_much(memory: float, graph: Graph) -> SpnError:
+    return refuse(
+        AnalysisError,
+        "E0602",
+        f"the ways through {int(graph.vanishing.sum()):,} vanishing markings take more than {memory / 1e9:.2g} GB of memory",
         help="give the immediates priorities, so that fewer of their orders are told apart, or simulate",
     )
 

@@ -150,7 +150,7 @@ def by_condition(questions: Iterable[Special]) -> dict[Node, list[Passage]]:
 def passages(questions: Sequence[Passage], net: Net, space: StateSpace, answers: Answers, tolerance: float) -> None:
     """First passages into the markings that meet one condition, from the state space of the net stopped there."""
     (condition,) = expressions_in(questions[0])
-    own = space.markings[:, : len(net.places)]
+    own = space.markings.first(len(net.places))
     target = expression_values(semantics.rules(net), condition, own) != 0
     chain = Chain(space.rates, space.initial, target, tolerance)
     for q in questions:

@@ -39,7 +39,7 @@ def found(how: str, text: str) -> set[str]:
             case "spn ctmc":
                 solve(model, method="ctmc")
             case "spn simulate":
-                simulate(model, seed=1, max_firings=1e6, max_seconds=3)
+                simulate(model, seed=1, max_firings=1e6, max_seconds=60)
     except SpnError as error:
         return {d.code for d in error.diagnostics}
     return {w.code for w in model.warnings}

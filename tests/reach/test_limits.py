@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from spn.errors import AnalysisError, SemanticsError, SpnError
 from spn.expr.nodes import tokens
 from spn.net.builder import NetBuilder
+from spn.net.semantics import rules
 from spn.reach import Limits, explore, vanishing
 from spn.reach.graph import explore_graph
 
@@ -91,7 +93,7 @@ def test_a_net_of_exactly_the_limit_is_complete_and_one_more_is_an_error():
     assert "limit of 99 states" in str(found) and "100 markings" in str(found)
 
 
-@pytest.mark.parametrize("limits", [Limits(states=3000), Limits(memory=1e6)])
+@pytest.mark.parametrize("limits", [Limits(states=3000), Limits(memory=1e5)])
 def test_the_kernel_keeps_the_limits_too(limits):
     b = NetBuilder()
     b.place("p", 5000)
@@ -104,9 +106,12 @@ def test_the_kernel_keeps_the_limits_too(limits):
 
 
 def test_what_may_be_unbounded_but_is_not_shown_is_said_with_care():
-    found = error(queue(when=tokens("Q") < 10**9), Limits(states=2000))
-    assert found.diagnostics[0].code == "E0602"
-    assert re.search(r"Q has grown to \d+ tokens; if it has no bound the net is unbounded", str(found))
+    net, limits = queue(when=tokens("Q") < 10**9).build(), Limits(states=2000)
+    for compiled, why in ((10**6, "if it has no bound the net is unbounded"), (0, "the net's structure lets it have 1,000,000,000")):
+        with pytest.raises(AnalysisError) as caught:
+            explore(net, limits=limits, compiled=compiled)
+        assert caught.value.diagnostics[0].code == "E0602"
+        assert re.search(rf"Q has grown to \d+ tokens; {why}", str(caught.value))
 
 
 def test_a_memory_limit_is_kept():
@@ -196,3 +201,19 @@ def test_the_last_token_that_can_be_counted(narrow, grown) -> None:
     b.place("a", 2**62)
     b.timed("t", "go", {"a": grown}, rate=1)
     assert "E0603" in str(error(b, narrow=narrow)) and "place a gets more than" in str(error(b, narrow=narrow))
+
+
+def test_ways_through_vanishing_markings_keep_the_memory_limit():
+    """30 tokens, each of which goes left or right at once: all of their orders are told apart."""
+    b = NetBuilder()
+    for place in ("ready", "sent", "left", "right"):
+        b.place(place, int(place == "ready"))
+    b.timed("send", "ready", {"sent": 30}, rate=1)
+    b.immediate("l", "sent", "left")
+    b.immediate("r", "sent", "right")
+    net = b.build()
+    graph = explore_graph(net, Limits())
+    values = np.zeros((len(graph.source), 0))
+    assert vanishing.passages(rules(net), graph, values, 1e6).count.max() == 31
+    with pytest.raises(AnalysisError, match="vanishing markings take more than"):
+        vanishing.passages(rules(net), graph, values, 5e4)

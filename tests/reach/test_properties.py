@@ -11,6 +11,7 @@ from spn.loading import load, parse
 from spn.model import Model
 from spn.net import semantics
 from spn.net.model import initial_marking, timed
+from spn.reach import graph
 from spn.reach.properties import Verdict, decide, takes_any_time, untimed
 from spn.reach.space import Limits
 
@@ -53,8 +54,9 @@ def verdict(net: str, claim: str) -> Verdict:
         ("place a, b timed t : a -> b ~ exp(mean = 1 s)", "deadlock_free", False, ()),
         ("place q timed t : -> q ~ exp(mean = 1 s)", "bounded", False, ()),
         ("place q timed t : -> q ~ exp(mean = 1 s)", "always #q < 3", False, ("t", "t", "t")),
-        ("place q timed t : -> q ~ exp(mean = 1 s)", "always #q >= 0", None, ()),
-        ("place q timed t : -> q ~ exp(mean = 1 s)", "live", None, ()),
+        ("place q timed t : -> q ~ exp(mean = 1 s)", "always #q >= 0", True, ()),
+        ("place q timed t : -> q ~ exp(mean = 1 s)", "always #q < 10^6", None, ()),
+        ("place q timed t : -> q ~ exp(mean = 1 s)", "live", True, ()),
         ("place a = 2, b timed t : #a*a -> #a*b ~ exp(mean = 1 s)", "invariant #a + #b == 2", True, ()),
         ("place a = 2, b timed t : 2*a -> b ~ exp(mean = 1 s)", "invariant #a / 2 + #b == 1", True, ()),
         ("place a = 2, b timed t : 2*a -> b ~ exp(mean = 1 s)", "invariant #a + 2 * #b - 1 == 3 - #b * 0", False, ()),
@@ -69,8 +71,9 @@ def test_verdicts(net: str, claim: str, holds: bool | None, firings: tuple[str, 
 
 def test_an_invariant_needs_no_state_space() -> None:
     net = "place a = 10^6, b timed t : a -> b ~ exp(mean = 1 s) timed u : b -> a ~ exp(mean = 1 s) "
-    assert verdict(net, "invariant #a + #b == 10^6").reason == "no firing changes it"
-    assert verdict(net, "live").holds is None
+    assert verdict(net, "invariant #a + #b == 10^6").reason == "by the structure: a + b = 1000000"
+    assert verdict(net, "live").holds is True
+    assert verdict(net, "reversible").holds is None
 
 
 def test_philosophers() -> None:
@@ -169,11 +172,36 @@ def test_against_brute_force(text: str) -> None:
         all(m[0] < 2 for m in markings),
         not any(m[0] > 0 and _avoids(i, target, hopeless, arcs) for i, m in enumerate(markings)),
     ]
-    verdicts = decide(model.net, model.properties, SMALL)
-    assert [v.holds for v in verdicts] == expected
-    for v in verdicts:
-        if v.holds is False:
-            assert v.marking == _fired(model, v.firings)
+    witnesses = [
+        [i for i in range(n) if any(all(t not in fires[j] for j in np.flatnonzero(reach[i])) for t in names)],
+        [i for i in range(n) if not reach[i, 0]],
+        [i for i in range(n) if not fires[i]],
+        [i for i in range(n) if not any(markings[j][0] > 0 for j in np.flatnonzero(reach[i]))],
+        [i for i in range(n) if markings[i][0] >= 2],
+        [i for i, m in enumerate(markings) if m[0] > 0 and _avoids(i, target, hopeless, arcs)],
+    ]
+    far = _distances(arcs)
+    for compiled in (10**6, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(graph, "kernel_from", lambda compiled=compiled: compiled)
+            verdicts = decide(model.net, model.properties, SMALL)
+        assert [v.holds for v in verdicts] == expected
+        for v, shown in zip(verdicts, witnesses, strict=True):
+            if v.holds is False:
+                assert v.marking == _fired(model, v.firings)
+                assert markings.index(v.marking) in shown and len(v.firings) == min(far[i] for i in shown)
+
+
+def _distances(arcs: list[dict[int, set[int]]]) -> list[int]:
+    """Firings from the initial marking to each; markings are numbered breadth-first."""
+    far = [0] * len(arcs)
+    seen = {0}
+    for i, targets in enumerate(arcs):
+        for j in targets:
+            if j not in seen:
+                seen.add(j)
+                far[j] = far[i] + 1
+    return far
 
 
 def _avoids(start: int, target: list[bool], hopeless: set[int], arcs: list[dict[int, set[int]]]) -> bool:
