@@ -93,8 +93,8 @@ def two_attempts(sys: System, right: Floats, x: Floats, tolerance: float, centre
     found, error, products = refine(sys, right, x, tolerance, centre)
     if error <= tolerance:
         return found, error, products
-    sys.pivots[:] /= RELAXED
-    other, least, more = refine(sys, right, x, tolerance, centre)
+    plain = System(sys.jumps, sys.pivots / RELAXED, sys.split)
+    other, least, more = refine(plain, right, x, tolerance, centre)
     return (found, error, products + more) if error < least else (other, least, products + more)
 
 

@@ -82,7 +82,7 @@ def _joined(pi: Floats, classes: tuple[Class, ...], parts: list[Stationary], err
         converged=all(s.converged for s in parts),
         method=", ".join(dict.fromkeys(s.method for s in parts)),
         reasons=tuple(dict.fromkeys(f"{s.method}: {s.reason}" for s in parts if s.reason)),
-        tried=tuple(dict.fromkeys(t for s in parts if len(s.tried) > 1 for t in s.tried)),
+        tried=tuple(dict.fromkeys(t for s in parts if sum("residual" in t for t in s.tried) > 1 for t in s.tried)),
     )
 
 

@@ -19,7 +19,8 @@ from spn.markov.jumps import Jumps, jumps_of
 from spn.markov.krylov import RELAXED, System, two_attempts
 from spn.reach.space import Floats, Rates
 
-DIRECT = 20_000  # states up to which the system is factored
+DIRECT = 3_000  # states up to which the system is factored
+LAST_DIRECT = 50_000  # states up to which it is where iteration falls short
 REFINEMENTS = 4
 ROUNDING = 2.3e-16
 
@@ -32,59 +33,82 @@ class Adjoint:
     error: float
 
 
-def adjoint(rates: Rates, pi: Floats, gains: Floats, tolerance: float) -> Adjoint:
-    """The solution a of Q a = g - (pi g) 1 for an irreducible chain with stationary vector ``pi`` and rewards g (``gains``)."""
-    centred = gains - float(pi @ gains)
-    if not np.any(centred):
-        return Adjoint(np.zeros(rates.n), 0.0)
-    solve = _factored if rates.n <= DIRECT else _iterated
-    a, error = solve(rates, pi, centred, tolerance)
-    return Adjoint(a - float(pi @ a), error)
+class Adjoints:
+    """Solver of Q a = g - (pi g) 1 for an irreducible chain with stationary vector ``pi`` and any rewards g; what does not depend on g is
+    made once. IDR(2) above a few thousand states, sparse LU below, and where IDR falls short."""
+
+    def __init__(self, rates: Rates, pi: Floats, tolerance: float) -> None:
+        self.rates, self.pi, self.tolerance = rates, pi, tolerance
+        self.exits = rates.exits()
+        self.pinned = int(np.argmax(pi * self.exits))
+        self._factors: tuple[Any, Any] | None = None
+        self._system: System | None = None
+
+    def solve(self, gains: Floats) -> Adjoint:
+        """a for the rewards ``gains`` (n)."""
+        centred = gains - float(self.pi @ gains)
+        if not np.any(centred):
+            return Adjoint(np.zeros(self.rates.n), 0.0)
+        right = -centred / self.exits
+        found: list[tuple[float, Floats]] = []
+        if self.rates.n > DIRECT:
+            found.append(self.iterated(right))
+        if not found or (found[0][0] > self.tolerance and self.rates.n <= LAST_DIRECT):
+            found.append(self.factored(right))
+        error, a = min(found, key=lambda f: f[0])
+        return Adjoint(a - float(self.pi @ a), error)
+
+    def factored(self, right: Floats) -> tuple[float, Floats]:
+        """By LU with the most probable state pinned at 0, refined until the corrections stop shrinking; the last of them is the error."""
+        lu, matrix = self._lu()
+        right = right.copy()
+        right[self.pinned] = 0.0
+        a: Floats = lu.solve(right)
+        error = math.inf
+        for _ in range(REFINEMENTS):
+            correction = lu.solve(right - matrix @ a)
+            left = float(np.abs(correction).sum() / max(float(np.abs(a).sum()), 1e-300))
+            if not left < error:
+                break
+            a, error = a + correction, left
+        return max(error, ROUNDING), a
+
+    def _lu(self) -> tuple[Any, Any]:
+        """The factors of I - P with the pinned row replaced, and the matrix."""
+        if self._factors is None:
+            from scipy.sparse import csc_array
+            from scipy.sparse.linalg import splu
+
+            rates, n, sources = self.rates, self.rates.n, self.rates.sources()
+            keep = sources != self.pinned
+            jumps = rates.values / self.exits[sources]
+            rows = np.concatenate([sources[keep], np.arange(n)])
+            columns = np.concatenate([rates.columns[keep], np.arange(n)])
+            matrix: Any = csc_array((np.concatenate([-jumps[keep], np.ones(n)]), (rows, columns)), shape=(n, n))
+            lu = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            self._factors = lu, matrix
+        return self._factors
+
+    def iterated(self, right: Floats) -> tuple[float, Floats]:
+        """By IDR(2) on I - P, with P in the place of its transpose."""
+        if self._system is None:
+            self._system = _backward(self.rates)
+        flow = self.pi * self.exits
+        right = right - flow @ right / flow.sum()  # rounding may have left the range of I - P
+        a, error, _ = two_attempts(self._system, right, right - float(self.pi @ right), self.tolerance, self.pi)
+        return error, a
 
 
-def _factored(rates: Rates, pi: Floats, centred: Floats, tolerance: float) -> tuple[Floats, float]:
-    """By LU with the most probable state pinned at 0, refined until the corrections stop shrinking."""
-    from scipy.sparse import csc_array
-    from scipy.sparse.linalg import splu
-
-    n, exits, sources = rates.n, rates.exits(), rates.sources()
-    pinned = int(np.argmax(pi * exits))
-    keep = sources != pinned
-    jumps = rates.values / exits[sources]
-    rows = np.concatenate([sources[keep], np.arange(n)])
-    columns = np.concatenate([rates.columns[keep], np.arange(n)])
-    matrix: Any = csc_array((np.concatenate([-jumps[keep], np.ones(n)]), (rows, columns)), shape=(n, n))
-    right = -centred / exits
-    right[pinned] = 0.0
-    lu: Any = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    a: Floats = lu.solve(right)
-    error = math.inf
-    for _ in range(REFINEMENTS):
-        correction = lu.solve(right - matrix @ a)
-        left = float(np.abs(correction).sum() / max(float(np.abs(a).sum()), 1e-300))
-        if not left < error:
-            break
-        a, error = a + correction, left
-    return a, max(error, ROUNDING)
-
-
-def _iterated(rates: Rates, pi: Floats, centred: Floats, tolerance: float) -> tuple[Floats, float]:
-    """By IDR(2) on I - P, with P in the place of its transpose."""
+def _backward(rates: Rates) -> System:
+    """I - P with its factors: their diagonal is that of the factors of the transpose."""
     from spn.markov import kernels
 
     jumps = jumps_of(rates)
-    backward = Jumps(rates, jumps.columns, jumps.exits, rates.indptr, jumps.columns, rates.values / jumps.exits[rates.sources()])
     diagonal, split = np.empty(jumps.n), np.empty(jumps.n, dtype=np.int64)
-    # the diagonal is that of the transposed factors; the second call only finds where the rows of P cross the diagonal
     kernels.pivots(rates.indptr, jumps.columns, rates.values, jumps.exits, *jumps.rows, diagonal, split)
     kernels.crossings(rates.indptr, jumps.columns, split)
-    del jumps
-    right = -centred / backward.exits
-    flow = pi * backward.exits
-    right -= flow @ right / flow.sum()  # rounding may have left the range of I - P
-    start = right - float(pi @ right)
-    a, error, _ = two_attempts(System(backward, diagonal * RELAXED, split), right, start, tolerance, pi)
-    return a, error
+    own = Jumps(rates, jumps.columns, jumps.exits, rates.indptr, jumps.columns, rates.values / jumps.exits[rates.sources()])
+    return System(own, diagonal * RELAXED, split)
 
 
 def slope(rates: Rates, pi: Floats, a: Floats, change: Floats) -> float:

@@ -24,6 +24,9 @@ STIFF = 1e6  # ratio of exit rates from which iteration is not tried first
 STIFF_SPARSE = 200_000  # states up to which a stiff chain is eliminated first
 THIN = 8  # rates per state up to which a fill-reducing order is found fast
 SHORT_WORK = 3e9  # multiplications of an elimination that comes first, some seconds
+MEDIUM_WORK = 4e10  # of one that comes first where many iterations are to be expected, half a minute
+DEEP = 1.2  # levels over the root of the states, from which a chain is like a strip or a plane, not like a block
+PLANE = 2_000_000  # states of such a chain up to which a fill-reducing order is looked for
 LONG_WORK = 2e11  # of one that is the last resort, some minutes
 BAND_WORK = 2e9  # multiplications of a banded elimination
 SHARE = 0.8  # of the available memory that a method may take
@@ -72,7 +75,7 @@ def stationary(rates: Rates, tolerance: float = TOLERANCE, *, solver: str = "aut
     for step in _steps(rates, tolerance, solver, jumps):
         solved = _attempt(step.run)
         if solved is None:
-            tried.append(f"{step.name}: broke down")
+            tried.append(f"{step.name}: too large, or broke down")
             continue
         found = _judged(rates, solved, step, tolerance, jumps)
         tried.append(f"{step.name}: residual {found.residual:.1e}, error {found.error:.1e}")
@@ -167,14 +170,18 @@ def _large(rates: Rates, tolerance: float, jumps: Jumps | None) -> Iterator[Step
     groups = _groups(rates) if stiff and n > SPARSE else None
     if groups is not None:
         yield _aggregated(rates, tolerance, groups)
-    eliminated = _elimination(rates, stiff, jumps)
+    eliminated, work = _elimination(rates, stiff, jumps)
     if eliminated:
-        yield Step(SPARSE_GTH, f"{_count(n)}, {eliminated}", lambda: _reduced(rates, SHORT_WORK))
+        yield Step(SPARSE_GTH, f"{_count(n)}, {eliminated}: eliminated without subtraction", lambda: _reduced(rates, work))
     if fits(rates, 12):
         j = jumps or jumps_of(rates)
-        if fits(rates, 0, vectors=12):
+        roomy = fits(rates, 0, vectors=12)
+        if roomy:
             yield Step(IDR, f"{_count(n)}: too many to eliminate", lambda: by_idr(j, tolerance))
-        yield Step(SOR, f"{_count(n)}: the memory for {IDR} is short, or it failed", lambda: by_sweeps(j, tolerance))
+        if work < MEDIUM_WORK and len(rates.values) <= THIN * n:
+            yield Step(SPARSE_GTH, f"{_count(n)}, and iteration fell short", lambda: _reduced(rates, MEDIUM_WORK))
+        why = f"{IDR} fell short" if roomy else f"no memory for the vectors of {IDR}"
+        yield Step(SOR, f"{_count(n)}: {why}", lambda: by_sweeps(j, tolerance))
     else:
         yield Step(POWER, f"{_count(n)}: no memory for a second copy of the rates", lambda: by_power(rates, exits, tolerance))
     yield Step(SPARSE_GTH, f"{_count(n)}, and iteration failed", lambda: _reduced(rates, LONG_WORK))
@@ -232,19 +239,24 @@ def _reduced(rates: Rates, most_work: float) -> Solved:
     return _exact(rates.n, by_reduction(rates, most_work))
 
 
-def _elimination(rates: Rates, stiff: bool, jumps: Jumps | None) -> str:
-    """Why elimination comes before iteration, "" where it does not."""
-    if len(rates.values) <= THIN * rates.n and rates.n <= (STIFF_SPARSE if stiff else SPARSE):
-        return "rates far apart: eliminated without subtraction" if stiff else "few rates each: eliminated without subtraction"
-    return "a narrow band: eliminated without subtraction" if narrow_band(rates, jumps) else ""
+def _elimination(rates: Rates, stiff: bool, jumps: Jumps | None) -> tuple[str, float]:
+    """Why elimination comes before iteration, "" where it does not, and the multiplications it may take."""
+    thin = len(rates.values) <= THIN * rates.n
+    if thin and rates.n <= (STIFF_SPARSE if stiff else SPARSE):
+        return "rates far apart" if stiff else "few rates each", SHORT_WORK
+    levels = depth(jumps or jumps_of(rates))
+    if narrow_band(rates, levels):
+        return "a narrow band", SHORT_WORK
+    if thin and rates.n <= PLANE and levels >= DEEP * math.sqrt(rates.n):
+        return f"{levels:,} levels deep, so that it cuts well", MEDIUM_WORK
+    return "", 0.0
 
 
-def narrow_band(rates: Rates, jumps: Jumps | None = None, work: float = BAND_WORK) -> bool:
+def narrow_band(rates: Rates, levels: int, work: float = BAND_WORK) -> bool:
     """Whether a bandwidth-reducing order leaves so narrow a band that banded elimination takes at most ``work`` operations.
 
-    No order has a band narrower than n / (2 levels of a breadth-first search), which rules out most chains at once."""
+    No order has a band narrower than n / 2 ``levels`` (of a breadth-first search), which rules out most chains at once."""
     n = rates.n
-    levels = depth(jumps or jumps_of(rates))
     if n * (n / (2.0 * levels)) ** 2 > work:
         return False
     from scipy.sparse import csr_array

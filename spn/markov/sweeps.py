@@ -16,7 +16,7 @@ from spn.reach.space import Floats, Rates
 
 BLOCK = 20  # sweeps between two looks at the progress
 MOST_SWEEPS = 30_000
-MOST_WORK = 3e11  # rates visited in all: some minutes
+MOST_WORK = 1e11  # rates visited in all: some minutes
 STEP = 0.1  # of the relaxation factor
 MOST_FACTOR = 1.8
 LEAST_FACTOR = 0.8

@@ -22,7 +22,7 @@ from spn.errors import AnalysisError, SpnError, nearest, refuse
 from spn.expr.nodes import Exact, Number
 from spn.markov import LongRun, long_run
 from spn.markov.longrun import restrict
-from spn.markov.sensitivity import Adjoint, adjoint, slope, weights
+from spn.markov.sensitivity import Adjoint, Adjoints, slope, weights
 from spn.measure import Measure, Primitive, Special, primitives, value
 from spn.model import Model, Parameter, checked
 from spn.net.model import Net, Timed
@@ -209,12 +209,10 @@ class _Asked:
         self.pi = self.solved.pi
         self.values = base.values(self.pi)
         self.rates = restrict(base.space.rates, self.final.states)
-        self.adjoints: list[Adjoint] = [self._adjoint(k) for k in range(len(base.model.measures))]
-        self.notes: list[str] = []
-
-    def _adjoint(self, k: int) -> Adjoint:
         inside = self.final.states
-        return adjoint(self.rates, self.pi[inside], self._gains(k)[inside], self.options.tolerance)
+        solver = Adjoints(self.rates, self.pi[inside], options.tolerance)
+        self.adjoints: list[Adjoint] = [solver.solve(self._gains(k)[inside]) for k in range(len(base.model.measures))]
+        self.notes: list[str] = []
 
     def _gains(self, k: int) -> Floats:
         """The derivative of measure k by the probability of each state: that by each primitive, times its reward."""

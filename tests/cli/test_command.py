@@ -16,7 +16,7 @@ from spn.cli.main import main
 from tests.cli.conftest import MM1K, Run
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("check", "solve", "simulate", "draw", "fit", "compare", "structure", "bounds", "test")
+COMMANDS = ("check", "solve", "sensitivity", "simulate", "draw", "fit", "compare", "structure", "bounds", "test")
 
 
 def _spawn(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -31,7 +31,7 @@ def _spawn(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_help_names_every_command_and_exit_code(spn: Run) -> None:
     done = spn("--help")
     assert done.code == 0
-    assert all(re.search(rf"^    {command} ", done.out, re.MULTILINE) for command in COMMANDS)
+    assert all(re.search(rf"^    {command}(?: |$)", done.out, re.MULTILINE) for command in COMMANDS)
     assert all(re.search(rf"^  {code} ", done.out, re.MULTILINE) for code in (0, 1, 2, 3, 130))
 
 

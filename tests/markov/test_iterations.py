@@ -132,7 +132,7 @@ def test_short_memory_takes_sweeps_then_the_power_method(monkeypatch: pytest.Mon
     assert rates.n > chosen.__globals__["QUICK"]
     right = product_form(states, SPEEDS)
     between = 12.0 * len(rates.values) + 40.0 * rates.n  # room for the transposed chain, not for the vectors of IDR
-    monkeypatch.setitem(chosen.__globals__, "_elimination", lambda *_: "")
+    monkeypatch.setitem(chosen.__globals__, "_elimination", lambda *_: ("", 1e99))
     for memory, method in ((between / 0.8, "SOR"), (1e5, "damped power")):
         monkeypatch.setitem(chosen.__globals__, "available_memory", lambda memory=memory: memory)
         found = stationary(rates)
@@ -193,3 +193,18 @@ def test_the_residual_is_that_of_the_vector() -> None:
     right = product_form(states, SPEEDS)
     assert unbalance(j, right * j.exits) < 1e-14
     assert unbalance(j, np.ones(j.n)) > 0.01
+
+
+def test_a_deep_chain_is_cut_rather_than_iterated() -> None:
+    """A strip of 40 by 800 states with a drift: 32,000 states, the product of two birth-death chains."""
+    n, m, load = 800, 40, 0.98
+    x, y = (a.ravel() for a in np.meshgrid(np.arange(n), np.arange(m), indexing="ij"))
+    at = np.arange(n * m)
+    moves = ((x < n - 1, load, m), (x > 0, 1.0, -m), (y < m - 1, 0.7, 1), (y > 0, 0.4, -1))
+    rows = np.concatenate([at[can] for can, _, _ in moves])
+    columns = np.concatenate([at[can] + step for can, _, step in moves])
+    rates = compressed(n * m, rows, columns, np.concatenate([np.full(int(can.sum()), rate) for can, rate, _ in moves]))
+    found = stationary(rates)
+    right = load**x * (0.7 / 0.4) ** (y - m)
+    np.testing.assert_allclose(found.pi, right / right.sum(), rtol=1e-10)
+    assert found.method == "sparse GTH" and "eliminated" in found.reason

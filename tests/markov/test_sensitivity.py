@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spn.markov import sensitivity, stationary
-from spn.markov.sensitivity import DIRECT, adjoint, slope, weights
+from spn.markov.sensitivity import DIRECT, Adjoints, slope, weights
 from spn.reach.space import Rates, compressed
 
 
@@ -35,7 +35,7 @@ def test_a_queue_against_its_closed_form(monkeypatch: pytest.MonkeyPatch, direct
     n, load = 31, 0.8
     rates = birth_death(n, load, 1.0)
     pi = stationary(rates).pi
-    a = adjoint(rates, pi, np.eye(n)[-1], 1e-12)
+    a = Adjoints(rates, pi, 1e-12).solve(np.eye(n)[-1])
     change = (rates.values == load).astype(float)  # by the arrival rate
     k = n - 1
     top, below = load**k - load ** (k + 1), 1 - load ** (k + 1)
@@ -54,7 +54,7 @@ def test_random_chains_against_differences_of_solutions(n: int, seed: int) -> No
     rates = compressed(n, rows, columns, rng.uniform(0.1, 5, 3 * n))
     gains, change = rng.standard_normal(n), rng.uniform(-1, 1, len(rates.values)) * rates.values
     pi = stationary(rates).pi
-    found = slope(rates, pi, adjoint(rates, pi, gains, 1e-12).values, change)
+    found = slope(rates, pi, Adjoints(rates, pi, 1e-12).solve(gains).values, change)
     h = 1e-3
     at = [stationary(replace(rates, values=rates.values + j * h * change)).pi @ gains for j in (-2, -1, 1, 2)]
     assert found == pytest.approx((at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h), abs=1e-9)
@@ -63,4 +63,4 @@ def test_random_chains_against_differences_of_solutions(n: int, seed: int) -> No
 def test_nothing_to_gain() -> None:
     rates = birth_death(4, 1.0, 2.0)
     pi = stationary(rates).pi
-    assert adjoint(rates, pi, np.zeros(4), 1e-12).values.tolist() == [0, 0, 0, 0]
+    assert Adjoints(rates, pi, 1e-12).solve(np.zeros(4)).values.tolist() == [0, 0, 0, 0]
