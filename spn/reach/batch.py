@@ -122,6 +122,9 @@ def _read_by(r: Rules, groups: Sequence[PlaceArcs]) -> set[int]:
 
 def distinct(rows: Ints) -> tuple[Ints, Ints]:
     """Index of the first of each kind of row, and for every row which kind it is."""
+    if not len(rows):
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing
     low = rows.min(axis=0)
     spans = (rows.max(axis=0) - low + 1).astype(object)
     total = 1

@@ -22,7 +22,6 @@ from spn.expr.evaluate import Undefined, fold
 from spn.expr.nodes import Binary, BinaryOp, Node, Number, Tokens, Unary, as_node, constant
 from spn.model import Property
 from spn.net import semantics
-from spn.net.flows import bounds
 from spn.net.model import ArcKind, Marking, Memory, Net, Timed, Transition, initial_marking, timed
 from spn.net.semantics import Rules
 from spn.reach import batch as many
@@ -106,8 +105,6 @@ def _without_graph(net: Net, p: Property, error: SpnError) -> Verdict:
     first = error.diagnostics[0]
     if p.claim == "bounded" and first.code in UNBOUNDED:
         return Verdict(holds=False, reason="; ".join((first.message, *first.notes)))
-    if p.claim == "bounded" and len(bounds(net).most) == len(net.places):
-        return Verdict(holds=True, reason="the structure of the net bounds every place")
     if p.claim in ("always", "invariant"):
         shown = _searched(net, _condition(p))
         if shown is not None:

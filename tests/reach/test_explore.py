@@ -14,7 +14,7 @@ from spn.net import semantics
 from spn.net.builder import NetBuilder
 from spn.net.model import Net, Timed
 from spn.reach import StateSpace, explore
-from spn.reach.graph import explore_graph
+from spn.reach.graph import Covered, explore_graph
 from spn.reach.space import Limits
 from tests.oracles import gspn
 
@@ -268,3 +268,36 @@ def test_long_rows_are_sorted_and_merged() -> None:
     for i in range(90):
         columns = space.rates.columns[space.rates.indptr[i] : space.rates.indptr[i + 1]]
         assert (np.diff(columns) > 0).all() and len(columns) > 40
+
+
+def test_markings_replaced_by_canonical_ones() -> None:
+    """Three machines of their own, up or down each: sorted, 8 markings are 4, and one fails or is mended at the rate of all its like."""
+    b = NetBuilder()
+    for i in range(3):
+        b.place(f"up{i}", 1)
+        b.place(f"down{i}")
+        b.timed(f"fail{i}", f"up{i}", f"down{i}", rate=1)
+        b.timed(f"mend{i}", f"down{i}", f"up{i}", rate=5)
+
+    def canonical(rows: np.ndarray) -> np.ndarray:
+        up = np.sort(rows[:, ::2], axis=1)
+        return np.stack([up, 1 - up], axis=2).reshape(len(rows), 6)
+
+    space = explore(b.build(), canonical=canonical, compiled=0)
+    down = space.markings[:, 1::2].sum(axis=1)
+    assert sorted(down.tolist()) == [0, 1, 2, 3]
+    right = np.zeros((4, 4))
+    for k in range(4):
+        right[k, [k - 1, (k + 1) % 4]] = 5 * k, 3 - k
+    right[0, 3] = 0
+    np.testing.assert_allclose(matrix(space), right[np.ix_(down, down)], rtol=1e-14)
+
+
+def test_a_canonical_net_that_grows_is_said_to_be_covered() -> None:
+    b = NetBuilder()
+    b.place("q")
+    b.place("r")
+    b.timed("in", (), "q", rate=1)
+    b.timed("on", (), "r", rate=1)
+    with pytest.raises(Covered):
+        explore(b.build(), canonical=lambda rows: np.sort(rows, axis=1))
