@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from spn.sgd.compare import Comparison, compare
     from spn.sim import simulate
     from spn.solvers import solve
+    from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
+    from spn.structural.analysis import Structure, bounds, structure
 
 __version__ = "0.1.0"
 
@@ -42,9 +44,11 @@ _WHERE = {
     "SemanticsError": "spn.errors",
     "Sojourn": "spn.measure",
     "SpnError": "spn.errors",
+    "Structure": "spn.structural.analysis",
     "States": "spn.reach.states",
     "Throughput": "spn.measure",
     "Utilisation": "spn.measure",
+    "bounds": "spn.structural.analysis",
     "call": "spn.expr.nodes",
     "compare": "spn.sgd.compare",
     "conditional": "spn.expr.nodes",
@@ -55,8 +59,10 @@ _WHERE = {
     "law": "spn.dist.make",
     "load": "spn.loading",
     "parse": "spn.loading",
+    "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
+    "structure": "spn.structural.analysis",
     "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
@@ -77,9 +83,11 @@ __all__ = [
     "Sojourn",
     "SpnError",
     "States",
+    "Structure",
     "Throughput",
     "Utilisation",
     "__version__",
+    "bounds",
     "call",
     "compare",
     "conditional",
@@ -90,9 +98,11 @@ __all__ = [
     "law",
     "load",
     "parse",
+    "sensitivity",
     "simulate",
     "solve",
     "states",
+    "structure",
     "sweep",
     "tokens",
 ]

@@ -13,6 +13,8 @@ from enum import StrEnum
 
 from spn.source import Span, line_at, position
 
+LONGEST_LINE = 400  # characters of a source line that a message shows
+
 
 class Severity(StrEnum):
     ERROR = "error"
@@ -95,10 +97,21 @@ def _located(head: str, span: Span, label: str) -> list[str]:
     width = max(1, min(span.end, first_line_end) - span.start)
     number = str(at.line)
     gutter = " " * len(number)
-    caret = " " * (at.column - 1) + "^" * width
+    shown, column, width = _window(shown, at.column - 1, width)
+    caret = " " * column + "^" * width
     return [
         f"{span.source.name}:{at.line}:{at.column}: {head}",
         f" {gutter} |",
         f" {number} | {shown}",
         f" {gutter} | {caret}{' ' + label if label else ''}",
     ]
+
+
+def _window(line: str, column: int, width: int) -> tuple[str, int, int]:
+    """A line and the place of its caret; of a line that is very long (a file without line breaks), the part around the caret."""
+    if len(line) <= LONGEST_LINE:
+        return line, column, width
+    start = max(0, column - 20)
+    part = line[start : start + LONGEST_LINE]
+    left, right = "…" * (start > 0), "…" * (start + LONGEST_LINE < len(line))
+    return left + part + right, column - start + len(left), min(width, start + LONGEST_LINE - column)

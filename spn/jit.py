@@ -33,6 +33,11 @@ def kernel(function: F) -> F:
     return cast(F, numba.njit(**_OPTIONS)(function))
 
 
+def summing(function: F) -> F:
+    """A kernel whose sums may be taken in any order, so that vector instructions are used; infinities and nan keep their meaning."""
+    return cast(F, numba.njit(**_OPTIONS, fastmath={"reassoc", "contract", "nsz"})(function))
+
+
 def helper(function: F) -> F:
     """A function that only kernels call: without the entries for Python and C, it compiles faster."""
     return cast(F, numba.njit(**_OPTIONS, **_INSIDE)(function))

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from spn import resources
-from spn.errors import DataError, nearest, refuse
+from spn.errors import DataError, ModelError, nearest, refuse
 from spn.expr.nodes import Exact
+from spn.interop import Format, as_bytes, format_of
 from spn.lang.ast import File
 from spn.lang.elaborate import declarations, elaborate
 from spn.lang.given import Setting, names
@@ -27,7 +28,7 @@ from spn.source import Source
 
 MAX_FILE = 32 * 2**20  # bytes
 
-__all__ = ["Declared", "Given", "Setting", "elaborated", "formatted", "load", "load_parameters", "parse", "settable", "unrolled"]
+__all__ = ["Declared", "Given", "Setting", "elaborated", "formatted", "load", "load_parameters", "parse", "settable", "source", "unrolled"]
 
 
 def load(path: str | os.PathLike[str], /, *, params: Mapping[str, Setting] | None = None, **more: Setting) -> Model:
@@ -36,11 +37,15 @@ def load(path: str | os.PathLike[str], /, *, params: Mapping[str, Setting] | Non
     Numbers are in base units (seconds, bytes), texts are read as in a model. A ``dist`` takes a law, as text or as a
     :class:`spn.dist.law.Law`: ``step="exp(mean = 3 ms)"``. ``params`` takes the same as a mapping, for names that are no Python names.
     Files that laws read (``fit``, ``empirical``) are looked for beside the model, then in the current folder. A path that does not exist is
-    looked for among the models that come with the package.
+    looked for among the models that come with the package. Nets in other formats (PNML) are recognised by their content.
     DataError where the file cannot be read, ModelError with all that is wrong where it is no model.
     """
     file = find(path)
-    return _model(parse_text(_read(file)), file.stem, file.parent, {**(params or {}), **more})
+    data, given = _bytes(file), {**(params or {}), **more}
+    other = format_of(data, file.name)
+    if other is not None:
+        return _foreign(other, data, str(file), file.stem, given)
+    return _model(parse_text(_source(str(file), _decoded(data, file))), file.stem, file.parent, given)
 
 
 def parse(
@@ -55,12 +60,27 @@ def parse(
     """The model in a text; ``name`` is what messages show, ``base`` the folder of the files it reads (default: the current one)."""
     if not isinstance(text, str):
         raise TypeError(f"the text of a model is a str, not {type(text).__name__}; spn.load(path) reads a file")
+    if (other := format_of(text[:1024].encode(), "")) is not None:
+        return _foreign(other, as_bytes(text), name, _title(name), {**(params or {}), **more})
     return _model(parse_text(_source(name, text)), _title(name), Path(base or "."), {**(params or {}), **more})
+
+
+def _foreign(format: Format, data: bytes, name: str, title: str, given: Mapping[str, Setting]) -> Model:
+    """The model in another format, which has no parameters."""
+    if given:
+        raise refuse(
+            ModelError,
+            "E0828",
+            f"{name} is a net in {format.name}: it has no parameters, and so no {next(iter(given))}",
+            help="leave it out",
+        )
+    return format.read(data, name, title)
 
 
 def settable(path: str | os.PathLike[str], /) -> tuple[str, ...]:
     """The names that :func:`load` takes values for: the parameters and the laws (``dist``) of a file."""
-    return names(parse_text(_read(find(path))))
+    file = find(path)
+    return () if format_of(_bytes(file), file.name) is not None else names(parse_text(_read(file)))
 
 
 def load_parameters(path: str | os.PathLike[str], /) -> tuple[Declared, ...]:
@@ -68,23 +88,35 @@ def load_parameters(path: str | os.PathLike[str], /) -> tuple[Declared, ...]:
     return declarations(parse_text(_read(find(path))))
 
 
-def formatted(path: str | os.PathLike[str], /, *, freeze: bool = False) -> tuple[Source, str]:
-    """A model file as it is, and its canonical text; ``freeze``: with every ``fit(…)`` replaced by the law it gives."""
+def source(data: bytes, name: str) -> Source:
+    """The text of a model that comes from elsewhere than a file; ``name`` is what messages show."""
+    return _source(name, _decoded(data, name))
+
+
+def formatted(what: str | os.PathLike[str] | Source, /, *, freeze: bool = False) -> tuple[Source, str]:
+    """A model file (or text) as it is, and its canonical text; ``freeze``: with every ``fit(…)`` replaced by the law it gives."""
     from spn.lang.format import formatted as canonical
     from spn.lang.freeze import frozen
 
-    file = find(path)
-    source = _read(file)
-    return source, frozen(source, Files(file.parent)) if freeze else canonical(source)
+    source, base, _ = _opened(what)
+    return source, frozen(source, Files(base)) if freeze else canonical(source)
 
 
-def unrolled(path: str | os.PathLike[str], /, *, params: Mapping[str, Setting] | None = None) -> tuple[Source, str]:
-    """A model file as it is, and the text of its flat model: components, loops and parameters written out."""
+def unrolled(what: str | os.PathLike[str] | Source, /, *, params: Mapping[str, Setting] | None = None) -> tuple[Source, str]:
+    """A model file (or text) as it is, and the text of its flat model: components, loops and parameters written out."""
     from spn.lang.unroll import unrolled as flat
 
-    file = find(path)
-    source, files = _read(file), Files(file.parent)
-    return source, flat(parse_text(source), name=file.stem, given=params or {}, resolver=files, reader=files)
+    source, base, name = _opened(what)
+    files = Files(base)
+    return source, flat(parse_text(source), name=name, given=params or {}, resolver=files, reader=files)
+
+
+def _opened(what: str | os.PathLike[str] | Source) -> tuple[Source, Path, str]:
+    """The text, the folder of the files that it reads, and the name of the model."""
+    if isinstance(what, Source):
+        return what, Path("."), _title(what.name)
+    file = find(what)
+    return _read(file), file.parent, file.stem
 
 
 def elaborated(file: File, base: Path) -> Model:
@@ -121,6 +153,16 @@ def find(path: str | os.PathLike[str]) -> Path:
 
 
 def _read(path: Path) -> Source:
+    """A text of the model language; ModelError for a net in another format."""
+    data = _bytes(path)
+    if (other := format_of(data, path.name)) is not None:
+        raise refuse(
+            ModelError, "E0829", f"{path} is a net in {other.name}, not a text of the model language", help="solve, check, draw it"
+        )
+    return _source(str(path), _decoded(data, path))
+
+
+def _bytes(path: Path) -> bytes:
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -135,7 +177,7 @@ def _read(path: Path) -> Source:
         raise refuse(DataError, "E0801", f"{path} cannot be read: {getattr(e, 'strerror', None) or e}") from None
     if len(data) > MAX_FILE:
         raise refuse(DataError, "E0801", f"{path} is too large for a model file: more than {MAX_FILE // 2**20} MiB")
-    return _source(str(path), _decoded(data, path))
+    return data
 
 
 def _beside(path: Path) -> str:
@@ -148,7 +190,7 @@ def _beside(path: Path) -> str:
     return f"did you mean {path.parent / near}?" if near else ""
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def _decoded(data: bytes, path: Path | str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as e:

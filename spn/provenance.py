@@ -43,34 +43,55 @@ def digest(model: Model) -> str:
 
 def canonical(value: object) -> str:
     """One text for one meaning: equal values have equal texts, on every platform and in every run."""
-    return "".join(_pieces(value))
+    pieces: list[str] = []
+    _write(value, pieces)
+    return "".join(pieces)
 
 
-def _pieces(value: object) -> Iterable[str]:
+def _write(value: object, pieces: list[str]) -> None:
+    """Append the text of a value, piece by piece: large nets have a million of them."""
+    names = _compared(type(value))
+    if names is not None:
+        pieces.append(type(value).__name__)
+        pieces.append("(")
+        for name in names:
+            pieces.append(f"({name!r},")
+            _write(getattr(value, name), pieces)
+            pieces.append(",),")
+        pieces.append(")")
+        return
     match value:
         case Enum():
-            yield str(value.value)
+            pieces.append(str(value.value))
         case bool() | int() | str() | None:
-            yield repr(value)
+            pieces.append(repr(value))
         case Fraction():
-            yield f"{value.numerator}/{value.denominator}"
+            pieces.append(f"{value.numerator}/{value.denominator}")
         case Mapping():
-            yield from _group("{", [(k, value[k]) for k in sorted(value, key=repr)], "}")
+            _group("{", [(k, value[k]) for k in sorted(value, key=repr)], "}", pieces)
         case tuple() | list():
-            yield from _group("(", value, ")")
-        case _ if is_dataclass(value):
-            yield type(value).__name__
-            yield from _group("(", [(f.name, getattr(value, f.name)) for f in fields(value) if f.compare], ")")
+            _group("(", value, ")", pieces)
         case _:
-            yield _number(value)
+            pieces.append(_number(value))
 
 
-def _group(opening: str, parts: Iterable[object], closing: str) -> Iterable[str]:
-    yield opening
+_COMPARED: dict[type, tuple[str, ...] | None] = {}
+
+
+def _compared(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass that count for equality; None for other types."""
+    if kind not in _COMPARED:
+        plain = is_dataclass(kind) and not issubclass(kind, Enum)
+        _COMPARED[kind] = tuple(f.name for f in fields(kind) if f.compare) if plain else None
+    return _COMPARED[kind]
+
+
+def _group(opening: str, parts: Iterable[object], closing: str, pieces: list[str]) -> None:
+    pieces.append(opening)
     for part in parts:
-        yield from _pieces(part)
-        yield ","
-    yield closing
+        _write(part, pieces)
+        pieces.append(",")
+    pieces.append(closing)
 
 
 def _number(value: object) -> str:

@@ -92,6 +92,6 @@ def print_result(result: Result, model: Model) -> None:
             say()
         show(grid)
     say()
-    for line in (*counterexamples(result), *model.fits, *warnings_of(result)):
+    for line in (*counterexamples(result.properties), *model.fits, *warnings_of(result)):
         prose(f"note: {line}")
     prose(figures(result))

@@ -42,6 +42,14 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, f"there is no {what} {value!r}; {hint}")
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help with the names of commands and what they do in two columns; argparse does not count their indent."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        self._action_max_length = max(self._action_max_length, 15)
+
+
 def _typed(read: Callable[[str], float]) -> Callable[[str], float]:
     """A reader of numbers whose complaints argparse passes on."""
 
@@ -65,10 +73,10 @@ def _whole(least: int) -> Callable[[str], int]:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=_Help)
     top.add_argument("--version", action="version", version=f"spn {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for add in (_check, _solve, _simulate, _states, _draw, _fit, _compare, _test, _format, _lsp):
+    for add in (_check, _solve, _sensitivity, _simulate, _structure, _states, _bounds, _draw, _fit, _compare, _test, _format, _lsp):
         add(commands)
     return top
 
@@ -107,15 +115,33 @@ def _check(commands: Any) -> None:
 
 
 def _solve(commands: Any) -> None:
-    examples = "  spn solve net.spn -p workers=8 --json\n  spn solve net.spn --method ctmc"
+    examples = "  spn solve net.spn -p workers=8 --json\n  spn solve net.spn --method ctmc\n  spn solve net.spn --method meanfield"
     p = _command(commands, "solve", "Answer a model's measures, exactly where a method can, else by simulation.", examples)
     _model(p)
     p.add_argument(
-        "--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto, the best that may)"
+        "--method",
+        choices=("auto", "ctmc", "simulate", "meanfield"),
+        default="auto",
+        help="how to answer (default: auto, exactly or else by simulation); meanfield: the fluid limit of large populations, corrected",
     )
+    p.add_argument(
+        "--solver",
+        choices=("auto", "gth", "lu", "sparse-gth", "aggregation", "idr", "sor", "power"),
+        default="auto",
+        help="of the stationary vector, with an exact method (default: auto, by size and structure)",
+    )
+    p.add_argument("--lump", choices=("auto", "off"), help="of the exact method: lump interchangeable replicas (default: auto)")
     _sampling(p)
     _json(p)
     _result_file(p)
+
+
+def _sensitivity(commands: Any) -> None:
+    examples = "  spn sensitivity net.spn\n  spn sensitivity net.spn --measure steps -p workers=8 --json"
+    p = _command(commands, "sensitivity", "Rank what a model's long-run measures depend on, and name the bottleneck.", examples)
+    _model(p)
+    p.add_argument("--measure", metavar="NAME", help="the measure (default: all long-run measures)")
+    _json(p)
 
 
 def _simulate(commands: Any) -> None:
@@ -183,6 +209,24 @@ def _compare(commands: Any) -> None:
     form = p.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV")
+
+
+def _structure(commands: Any) -> None:
+    examples = "  spn structure net.spn\n  spn structure net.pnml --json"
+    p = _command(commands, "structure", "Print what the arcs of a net say: invariants, bounds, siphons, conflicts, classes.", examples)
+    _model(p)
+    p.add_argument("--all", action="store_true", help="print whole lists")
+    p.add_argument("--most", type=_whole(1), default=2_000, metavar="N", help="stop a search at this many sets (default: 2000)")
+    p.add_argument("--seconds", type=_typed(seconds), default=5.0, metavar="T", help="stop a search after this time (default: 5 s)")
+    _json(p)
+
+
+def _bounds(commands: Any) -> None:
+    examples = "  spn bounds net.spn\n  spn bounds net.spn -t serve"
+    p = _command(commands, "bounds", "Bound throughputs by linear programming on mean times and arcs, without a state space.", examples)
+    _model(p)
+    p.add_argument("-t", "--transition", action="append", metavar="NAME", help="of this transition only; may be given several times")
+    _json(p)
 
 
 def _test(commands: Any) -> None:

@@ -60,10 +60,14 @@ def _texts(path: Path, arguments: argparse.Namespace) -> tuple[str, str]:
 
 def _from_stdin(arguments: argparse.Namespace) -> int:
     """Format what comes in; laws and imports are looked for in the current folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "stdin.spn")
-        copy.write_bytes(sys.stdin.buffer.read())
-        before, after = _texts(copy, arguments)
+    from spn.loading import formatted, source, unrolled
+
+    data = sys.stdin.buffer.read()
+    text = source(data, "<stdin>")
+    if arguments.unroll:
+        before, after = "", unrolled(text, params=settings(arguments.parameter))[1]
+    else:
+        before, after = data.decode("utf-8"), formatted(text, freeze=arguments.freeze)[1]
     if not arguments.check:
         sys.stdout.write(after)
         return Code.OK

@@ -16,8 +16,11 @@ def run(arguments: argparse.Namespace) -> int:
     from spn.solvers.sweep import open_sweeps
 
     model = with_questions(loaded(arguments), claims=True)
+    exact = {} if arguments.solver == "auto" else {"solver": arguments.solver}
+    exact |= {"lump": arguments.lump} if arguments.lump else {}
     with Progress() as progress:
         if any(True for _ in open_sweeps(model)):
-            return sweep.run(model, arguments, progress, options(arguments, progress, simulating=False))
-        result = solve(model, method=arguments.method, **options(arguments, progress, simulating=arguments.method != "ctmc"))
+            return sweep.run(model, arguments, progress, {**options(arguments, progress, simulating=False), **exact})
+        sampling = options(arguments, progress, simulating=arguments.method in ("auto", "simulate"))
+        result = solve(model, method=arguments.method, **sampling, **exact)
     return answer(result, model, arguments)

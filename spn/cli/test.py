@@ -18,6 +18,7 @@ from spn.errors import Diagnostic, SpnError
 from spn.model import Model
 from spn.result import Finding, plain, plain_value
 from spn.show.grid import Align, Column, Grid
+from spn.show.table import counterexamples, holds_text
 from spn.show.text import count, estimate, number, with_unit
 
 Found = tuple[Path, list[Verdict], Mapping[str, Finding], tuple[Diagnostic, ...]]
@@ -99,6 +100,11 @@ def _print(found: list[Found], verbose: bool) -> None:
         rows += tuple(_claim_row(n, f) for n, f in claims.items() if everything or not f.holds)
         if rows:
             show(Grid((Column("  result"), Column("method"), Column("found", Align.POINT), Column("expectation")), rows))
+        ways = counterexamples(claims)
+        open_ones = (f"{n} is undecided: {f.reason}" for n, f in claims.items() if f.holds is None)
+        others = (f"{n} fails: {f.reason}" for n, f in claims.items() if f.holds is False and f.marking is None)
+        for line in (*ways, *others, *open_ones):
+            say(f"note: {line}")
     if len(found) > 1:
         outcomes = [o for _, verdicts, claims, _ in found for o in _outcomes(verdicts, claims)]
         say(f"{count(len(found), 'file')}: {_tally(outcomes, sum((e for *_, e in found), ()))}")
@@ -109,8 +115,7 @@ def _row(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _claim_row(name: str, found: Finding) -> tuple[str, ...]:
-    why = found.reason + (f"; reached by {', '.join(found.firings)}" if found.firings else "")
-    return f"  {_outcome(found).value}", "states", "" if found.holds else why, f"{name} : {found.claim}"
+    return f"  {_outcome(found).value}", "states", holds_text(found.holds), f"{name} : {found.claim}"
 
 
 def text_of(verdict: Verdict) -> str:

@@ -31,10 +31,10 @@ from spn.lang.studies import Study, check_question
 from spn.lang.words import TRANSFER_ONLY, quoted
 from spn.measure import Delay, Expectation, Horizon, Measure, Passage, Quantile, Sojourn, Utilisation, atoms
 from spn.model import Model, Parameter, Property, Sweep
-from spn.net.advice import Said, advise
 from spn.net.check import check as check_net
 from spn.net.model import INFINITE, Arc, ArcKind, Immediate, Link, Memory, Net, Place, Servers, Timed, Transfer, Transition
 from spn.source import Span
+from spn.structural.advice import Said, advise
 
 MAX_TOKENS = 2**53
 MAX_NODES = 10_000  # of a measure, with the measures it uses written out

@@ -12,6 +12,7 @@ from itertools import islice
 
 from spn.dist.families import FAMILIES
 from spn.errors import Diagnostic, nearest
+from spn.lang.check import KINDS
 from spn.lang.scan import Tok, begins_statement, depth_after, next_statement, open_braces, tokens
 from spn.lang.words import AFTER_ARCS, CLAIMS, COMBINATORS, CONTINUED, RESERVED, STATEMENTS, TIMED_ONLY, TRANSFER_ONLY
 from spn.source import Source, Span
@@ -365,6 +366,10 @@ def _two_words(m: Mistake) -> Diagnostic | None:
     ):
         return None
     text = f"{m.last.text} {m.found.text}"
+    if m.keyword == "param" and m.found.text in KINDS:
+        return m.error(
+            "E0111", f"after the name of a parameter stands `:`, not `{m.found.text}`", f"write param {m.last.text} : {m.found.text}"
+        )
     help = f"write it in backquotes, `{text}`, or as {m.last.text}_{m.found.text}"
     return m.error("E0107", f"`{text}` is no name as it stands", help, Span(m.source, m.last.start, m.found.end))
 
@@ -415,7 +420,7 @@ def _plus(m: Mistake) -> Diagnostic | None:
 
 
 def _in_arcs(m: Mistake) -> bool:
-    return m.keyword in ("timed", "immediate") and m.has(":") and not m.has("~")
+    return m.keyword in ("timed", "immediate", "join") and m.has(":") and not m.has("~")
 
 
 def _star(m: Mistake) -> Diagnostic | None:
@@ -469,7 +474,7 @@ def _arrow(m: Mistake) -> Diagnostic | None:
     if m.has("->"):
         return m.error("E0108", "a transition has one `->`, from inputs to outputs", "remove it") if m.found.text == "->" else None
     if m.over or m.found.text in ("~", "=", ">", "-", "<") or (m.found.kind in ("word", "name") and m.last.text != ":"):
-        help = f"{m.keyword} {m.before[1].text} : inputs -> outputs; either side may be empty"
+        help = f"write {m.keyword} {m.before[1].text} : inputs -> outputs; either side may be empty"
         return m.error("E0108", "`->` is missing between inputs and outputs", help)
     return None
 

@@ -27,6 +27,7 @@ from spn.source import Source, Span
 
 MAX_DEPTH = 100  # of an expression
 MAX_BLOCKS = 32  # of braces inside braces
+MAX_STACK = 3000  # symbols that wait for the rest of what they are part of; a few for each level
 MAX_DIGITS = 400  # of a number, written out
 MAX_ERRORS = 20  # syntax errors reported in one run
 _COMMENT_OR_NOT = re.compile(r"//[^\n]*|/\*[\s\S]*?\*/|`[^`\n]+`|\"[^\"\n]*\"|\s+|[\s\S]")
@@ -62,7 +63,10 @@ def _run(source: Source, start: str) -> tuple[Any, list[Diagnostic]]:
         builder.source, builder.problems = source, problems
         while len(problems) < MAX_ERRORS:
             try:
-                tree = machine.parse(_from(source.text, at), start=start)
+                tree = _tree(machine, source, at, start)
+            except _Deep as e:
+                problems.append(e.problem)
+                break
             except lark.UnexpectedInput as e:
                 problem, resume = mistakes.explain(source, at, _offset(e, source), _expected(e))
                 problems.append(problem)
@@ -74,6 +78,31 @@ def _run(source: Source, start: str) -> tuple[Any, list[Diagnostic]]:
     if not problems:
         problems = _too_deep(tree if isinstance(tree, list) else [tree])
     return tree, problems
+
+
+class _Deep(Exception):
+    """Brackets, signs or blocks inside each other without end. Internal."""
+
+    def __init__(self, span: Span) -> None:
+        super().__init__()
+        help = "name a part of it: a `param` for constants, a `measure` for results, a `component` for statements"
+        self.problem = Diagnostic(code="E0103", message="what is nested here is far too deep", span=span, help=help)
+
+
+def _tree(machine: lark.Lark, source: Source, at: int, start: str) -> Any:
+    """What the start rule builds of the text from an offset on. The parser's stack is watched, so that a text of nothing but opening
+    brackets ends at once and not after millions of them."""
+    steps = machine.parse_interactive(_from(source.text, at), start=start)
+    stack = steps.parser_state.state_stack
+    last: lark.Token | None = None
+    try:
+        for last in steps.iter_parse():
+            if len(stack) > MAX_STACK:
+                raise _Deep(Span(source, last.start_pos or 0, last.end_pos or 0))
+        return steps.feed_eof(last)  # type: ignore[no-untyped-call]
+    except lark.UnexpectedCharacters as e:
+        e.interactive_parser = steps
+        raise
 
 
 def _from(text: str, at: int) -> str:
@@ -621,7 +650,7 @@ class _Builder(lark.Transformer[Token, Any]):
         if bound:
             return ast.Argument(ast.Until(condition, BinaryOp(bound[0]), bound[1], span), span)
         match condition:  # (#a > 1 and #b > 1) <= 5 s
-            case ast.Binary(op=op, left=left, right=right) if op in COMPARISONS and _is_condition(left):
+            case ast.Binary(op=op, left=left, right=right) if op in COMPARISONS and is_condition(left):
                 return ast.Argument(ast.Until(left, op, right, span), span)
         return ast.Argument(ast.Until(condition, None, None, span), span)
 
@@ -697,7 +726,7 @@ class _Builder(lark.Transformer[Token, Any]):
         return int(part.end_pos or 0) if isinstance(part, Token) else int(part.span.end)
 
 
-def _is_condition(node: ast.Expr) -> bool:
+def is_condition(node: ast.Expr) -> bool:
     """Is this a condition by its form?"""
     match node:
         case ast.Truth() | ast.Unary(op=UnaryOp.NOT):

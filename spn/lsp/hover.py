@@ -11,10 +11,10 @@ from spn.lsp import help
 from spn.lsp.analysis import Analysis
 from spn.lsp.names import Symbol
 from spn.model import Model
-from spn.net.flows import bounds
 from spn.net.model import ArcKind, Place, Timed, Transition
 from spn.show.text import count
 from spn.source import Span
+from spn.structural.bounds import bounds
 
 MOST_PLACES = 300  # of a net whose invariants are sought while the reader waits
 MOST_LINES = 12

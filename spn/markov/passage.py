@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from spn.markov.longrun import long_run
-from spn.markov.stationary import TOLERANCE, stationary
+from spn.markov.longrun import long_run, restarted
+from spn.markov.stationary import TOLERANCE
 from spn.markov.transient import Walk
 from spn.reach.space import Bools, Floats, Rates, compressed
 
@@ -29,6 +29,7 @@ class Passage:
         self.rates = compressed(self.hub + 1, number[sources[on]], number[rates.columns[on]], rates.values[on])
         self.initial = np.bincount(number, initial, self.hub + 1).astype(np.float64)
         self.tolerance, self.residual, self.converged = tolerance, 0.0, True
+        self.methods: list[str] = []
         self.chance = self._chance() if target.any() else 0.0
 
     def _chance(self) -> float:
@@ -52,22 +53,28 @@ class Passage:
         if at_once >= 1:
             return 0.0
         r, starts = self.rates, np.flatnonzero(self.initial[: self.hub])
-        pace = float(np.median(r.values))
-        anew = compressed(
-            r.n,
-            np.concatenate([r.sources(), np.full(len(starts), self.hub)]),
-            np.concatenate([r.columns, starts]),
-            np.concatenate([r.values, pace * self.initial[starts] / self.initial[starts].sum()]),
-        )
-        found = stationary(anew, self.tolerance)
+        rows = np.concatenate([r.sources(), np.full(len(starts), self.hub)])
+        columns = np.concatenate([r.columns, starts])
+        anew = self.initial[starts] / self.initial[starts].sum()
+
+        def chain(pace: float) -> Rates:
+            return compressed(r.n, rows, columns, np.concatenate([r.values, pace * anew]))
+
+        found, pace = restarted(chain, np.array([self.hub]), r, self.tolerance)
         self.residual, self.converged = max(self.residual, found.residual), self.converged and found.converged
         waiting = math.fsum(found.pi[: self.hub].tolist()) / (float(found.pi[self.hub]) * pace)
         return (1.0 - at_once) * waiting
 
     def within(self, time: float) -> float:
         """The probability that the targets are reached by ``time``."""
-        after, _ = Walk(self.rates).go(self.initial, time)
+        walk = Walk(self.rates)
+        after, _ = walk.go(self.initial, time)
+        self._note(walk)
         return float(after[self.hub])
+
+    def _note(self, walk: Walk) -> None:
+        self.residual = max(self.residual, walk.error)
+        self.methods.append(walk.method())
 
     def quantile(self, level: float) -> float:
         """The least time by which the probability is ``level``; infinite where it never is."""
@@ -79,7 +86,9 @@ class Passage:
         low, high, p = 0.0, 1.0 / walk.q, self.initial
         while (beyond := walk.go(p, high - low)[0])[self.hub] < level:
             low, high, p = high, 2.0 * high, beyond
-        return self._between(walk, p, low, high, level)
+        found = self._between(walk, p, low, high, level)
+        self._note(walk)
+        return found
 
     def _between(self, walk: Walk, p: Floats, low: float, high: float, level: float) -> float:
         """Newton's steps on the probability, whose slope is the flow into the target; halving where a step leaves the bracket.
@@ -91,6 +100,8 @@ class Passage:
         at, time = p, low
         for _ in range(STEPS):
             gap = level - float(at[self.hub])
+            if abs(gap) <= walk.error:
+                break
             if gap >= 0:
                 low, p = time, at
             else:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from spn.markov import kernels
 from spn.reach.space import Floats, Ints, Rates
 
 MOST_FILL = 1.5e8  # entries kept of the reduced chains, 24 bytes each
@@ -35,6 +34,8 @@ def by_reduction(rates: Rates, most_work: float) -> Floats:
     """Stationary probabilities of an irreducible chain.
 
     Raises MemoryError where more than ``most_work`` multiplications or too much memory would be needed."""
+    from spn.markov import kernels
+
     p = plan(rates)
     if p.work > most_work or p.start[-1] > MOST_FILL:
         raise MemoryError(f"state reduction would take {p.work:.1e} multiplications")
@@ -51,6 +52,8 @@ def by_reduction(rates: Rates, most_work: float) -> Floats:
 def plan(rates: Rates) -> Plan:
     """The order of elimination and its cost."""
     from scipy.sparse import coo_array
+
+    from spn.markov import kernels
 
     n = rates.n
     order = minimum_degree(rates)

@@ -6,25 +6,30 @@ lost to cancellation. Sources: A. Jensen, Skand. Aktuarietidskr. 36 (1953) 87; W
 Poisson weights run from the mode outwards (Fox and Glynn, Commun. ACM 31 (1988) 440), so that neither under- nor overflow occurs.
 
 Where qt is too large for that many products and the chain is small, the matrices of a step of length 1/q are squared instead: likewise
-without subtraction.
+without subtraction. Large stiff chains take rational Krylov spaces (:mod:`spn.markov.rational`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from spn.reach.space import Floats, Rates
+from spn.markov.jumps import Narrow
+from spn.markov.rational import Unfit, advance, order_of
+from spn.markov.reduction import Plan
+from spn.reach.space import Floats, Ints, Rates
 
 TAIL = 1e-16  # of the Poisson distribution that is left out, on each side
 SETTLED = 1e-13  # how far the rest of the products can move the distribution when they are given up
 DENSE = 200  # states up to which matrices are dense
 SQUARED = 1_000  # states up to which squaring is possible
-MOST_WORK = 2e11  # multiplications of the products: some minutes
+QUICK_WORK = 2e9  # multiplications of the products up to which nothing else is thought of: some seconds
+MOST_WORK = 2e11  # up to which they are a last resort: some minutes
+MANY_STEPS = 1e5  # from which small chains are squared
 
 
 class TooStiff(Exception):
@@ -38,11 +43,13 @@ class TooStiff(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
     """At each of the times: ``at`` (times, n) the distribution; ``spent`` (times, n) the mean time spent in each state since the time
-    before (0 for the first). ``residual`` is the largest error of the sums of probabilities."""
+    before (0 for the first). ``residual`` is the largest error of the sums of probabilities, or estimated one of the method. ``method``
+    says which, and why."""
 
     at: Floats
     spent: Floats
     residual: float
+    method: str = "uniformisation"
 
 
 def course(rates: Rates, initial: Floats, times: Sequence[float]) -> Course:
@@ -55,70 +62,93 @@ def course(rates: Rates, initial: Floats, times: Sequence[float]) -> Course:
         at[i] = p
         worst = max(worst, abs(1.0 - math.fsum(p.tolist())), abs(time - before - math.fsum(spent[i].tolist())) / max(time, 1e-300))
         before = time
-    return Course(at=at, spent=spent, residual=worst)
+    return Course(at=at, spent=spent, residual=max(worst, walk.error), method=walk.method())
 
 
 class Walk:
-    """Steps of a uniformised chain."""
+    """Steps of a chain, each by the method that suits its length; ``error`` is the worst estimate of those that estimate one."""
 
     def __init__(self, rates: Rates) -> None:
         self.rates = rates
         self.q = float(rates.exits().max(initial=0.0)) * 1.01
-        self._product: Callable[[Floats], Floats] | None = None
+        self._moves: tuple[Ints, Narrow, Floats] | None = None
         self._matrix: Any = None
+        self._order: Plan | None = None
+        self.error = 0.0
+        self.used: dict[str, float] = {}
+
+    def method(self) -> str:
+        """The methods used, with the largest number of steps of length 1 / q that each was used for."""
+        return ", ".join(f"{name} (q t = {mean:.3g})" for name, mean in self.used.items()) or "uniformisation"
 
     def go(self, p: Floats, time: float) -> tuple[Floats, Floats]:
         """The distribution after ``time`` from ``p``, and the mean time spent in each state on the way."""
         if time <= 0 or self.q == 0:
             return p, p * max(time, 0.0)
         mean = self.q * time
-        if mean * (len(self.rates.values) + self.rates.n) <= MOST_WORK and (mean <= 1e5 or self.rates.n > SQUARED):
-            return self._products(p, mean)
+        work = mean * (len(self.rates.values) + self.rates.n)
+        if (mean <= MANY_STEPS and self.rates.n <= SQUARED) or work <= QUICK_WORK:
+            return self._noted("uniformisation", mean, self._products(p, mean))
         if self.rates.n <= SQUARED:
-            return self._squares(p, time)
+            return self._noted("squared uniformisation", mean, self._squares(p, time))
+        try:
+            return self._noted("rational Krylov", mean, self._rational(p, time))
+        except Unfit:
+            if work <= MOST_WORK:
+                return self._noted("uniformisation", mean, self._products(p, mean))
         raise TooStiff(mean)
+
+    def _noted(self, name: str, mean: float, found: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        self.used[name] = max(self.used.get(name, 0.0), mean)
+        return found
+
+    def _rational(self, p: Floats, time: float) -> tuple[Floats, Floats]:
+        if self._order is None:
+            self._order = order_of(self.rates)
+        moved = advance(self._order, p, time)
+        self.error = max(self.error, moved.error)
+        return moved.after, moved.spent
 
     def _products(self, p: Floats, mean: float) -> tuple[Floats, Floats]:
         first, weights = poisson(mean)
         beyond = np.concatenate([np.cumsum(weights[::-1])[::-1][1:], [0.0]])  # P(N > first + i)
         after, spent = np.zeros_like(p), np.zeros_like(p)
-        x, last = p, first + len(weights) - 1
-        step = self._step()
+        if self.rates.n <= DENSE:
+            self._small_products(p, first, weights, beyond, after, spent)
+        else:
+            from spn.markov import kernels
+
+            stay = 1.0 - self.rates.exits() / self.q
+            kernels.uniformise(*self._transposed(), stay, p.astype(np.float64), first, weights, beyond, SETTLED, after, spent)
+        return after, spent / self.q
+
+    def _small_products(self, x: Floats, first: int, weights: Floats, beyond: Floats, after: Floats, spent: Floats) -> None:
+        """The kernel's loop with a dense matrix, for chains not worth its loading."""
+        matrix, last = self._dense(), first + len(weights) - 1
         for k in range(last + 1):
             i = k - first
             if i >= 0:
                 after += weights[i] * x
             spent += (beyond[i] if i >= 0 else 1.0) * x
-            if k < last:
-                y = step(x)
-                if k % 16 == 0 and float(np.abs(y - x).sum()) * (last - k) <= SETTLED:
-                    return self._settled(y, after, spent, k, first, weights, beyond)
-                x = y
-        return after, spent / self.q
+            y = x @ matrix
+            if k < last and float(np.abs(y - x).sum()) * (last - k) <= SETTLED:
+                i = max(0, k + 1 - first)
+                after += float(weights[i:].sum()) * y
+                spent += (max(0, first - (k + 1)) + float(beyond[i:].sum())) * y
+                return
+            x = y
 
-    def _settled(
-        self, x: Floats, after: Floats, spent: Floats, k: int, first: int, weights: Floats, beyond: Floats
-    ) -> tuple[Floats, Floats]:
-        """The sums from step k + 1 on, where the distribution hardly changes any more."""
-        i = max(0, k + 1 - first)
-        early = max(0, first - (k + 1))
-        after += float(weights[i:].sum()) * x
-        spent += (early + float(beyond[i:].sum())) * x
-        return after, spent / self.q
+    def _transposed(self) -> tuple[Ints, Narrow, Floats]:
+        """The moves of P = I + Q / q, by target."""
+        if self._moves is None:
+            from spn.markov import kernels
 
-    def _step(self) -> Callable[[Floats], Floats]:
-        """x -> x P."""
-        if self._product is None:
-            if self.rates.n <= DENSE:
-                matrix = self._dense()
-                self._product = lambda x: np.asarray(x @ matrix)
-            else:
-                from scipy.sparse import csr_array
-
-                r, stay = self.rates, 1.0 - self.rates.exits() / self.q
-                moves = csr_array((r.values / self.q, r.columns, r.indptr), shape=(r.n, r.n)).T.tocsr()
-                self._product = lambda x: np.asarray(moves @ x + stay * x)
-        return self._product
+            r, n = self.rates, self.rates.n
+            starts, sources, moves = np.zeros(n + 1, dtype=np.int64), np.empty(len(r.values), dtype=np.int32), np.empty(len(r.values))
+            pace = np.full(n, self.q)
+            kernels.transpose_jumps(r.indptr, r.columns.astype(np.int32, copy=False), r.values, pace, starts, sources, moves)
+            self._moves = starts, sources, moves
+        return self._moves
 
     def _dense(self) -> Floats:
         if self._matrix is None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -36,11 +36,13 @@ NEVER = 1e-12  # of a phase's total rate: an exit rate below it is rounding of a
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
     """``net`` has exponential laws only. ``completions`` names, for each expanded transition, the transitions whose firings are its
-    firings; ``phases`` counts the phases of each expanded transition."""
+    firings; ``phases`` counts the phases of each expanded transition; ``owner`` says of every place and transition that was added which
+    transition it belongs to."""
 
     net: Net
     completions: Mapping[str, tuple[str, ...]]
     phases: Mapping[str, int]
+    owner: Mapping[str, str] = field(default_factory=dict)
 
 
 def expand(net: Net) -> Expansion:
@@ -53,18 +55,25 @@ def expand(net: Net) -> Expansion:
     name = _namer(net)
     parts = {t.name: _part(t, laws[t.name], level, net, name) for level, t in enumerate(reversed(chosen), start=1)}
     transitions: list[Transition] = []
+    owner: dict[str, str] = {p: t.name for t in chosen for p in parts[t.name].places()}
     for t in net.transitions:
         flushes = tuple(_arc(ArcKind.FLUSH, p) for u in t.resets if u in parts for p in parts[u].places())
         if t.name in parts:
-            transitions.extend(parts[t.name].transitions(flushes))
+            made = parts[t.name].transitions(flushes)
+            owner.update((u.name, t.name) for u in made)
+            transitions.extend(made)
         else:
             transitions.append(_plain(t, laws, flushes, len(chosen)))
-    transitions.extend(u for t in chosen for u in parts[t.name].adjustments())
+    for t in chosen:
+        adjusting = parts[t.name].adjustments()
+        owner.update((u.name, t.name) for u in adjusting)
+        transitions.extend(adjusting)
     added = tuple(Place(name=p, span=t.span) for t in chosen for p in parts[t.name].places())
     return Expansion(
         net=replace(net, places=net.places + added, transitions=tuple(transitions)),
         completions={t.name: parts[t.name].completions() for t in chosen},
         phases={t.name: parts[t.name].n for t in chosen},
+        owner=owner,
     )
 
 

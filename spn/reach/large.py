@@ -9,7 +9,6 @@ import numpy as np
 from spn.compiled import compile_net
 from spn.expr.nodes import Node
 from spn.measure import Primitive
-from spn.net.flows import bounds
 from spn.net.semantics import Rules
 from spn.reach import batch as many
 from spn.reach.compiled import Explored, Search
@@ -17,6 +16,7 @@ from spn.reach.graph import law_array
 from spn.reach.rewards import Rewards
 from spn.reach.space import Floats, Ints, Limits, Rates, StateSpace
 from spn.reach.watch import Watch
+from spn.structural.bounds import bounds
 
 
 def search(r: Rules, law: Floats, limits: Limits, *, chain: bool, expressions: Sequence[Node] = ()) -> Search:
@@ -42,7 +42,7 @@ def chain(r: Rules, rewards: Sequence[Primitive], limits: Limits) -> StateSpace 
         net=r.net,
         markings=found.markings,
         initial=initial,
-        rates=Rates(indptr=found.indptr, columns=found.columns, values=found.values),
+        rates=Rates(indptr=found.indptr.astype(np.int64), columns=found.columns, values=found.values),
         rewards=Rewards(r, found.markings, rewards, law),
         dead=dead,
         stuck=stuck,

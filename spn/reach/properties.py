@@ -19,10 +19,11 @@ from spn.dist.exponential import Exponential
 from spn.dist.law import Law
 from spn.errors import AnalysisError, SpnError
 from spn.expr.evaluate import Undefined, fold
-from spn.expr.nodes import Binary, BinaryOp, Node, Number, Tokens, Unary, as_node, constant
+from spn.expr.linear import added, linear, scaled
+from spn.expr.nodes import Binary, BinaryOp, Node, Number, as_node, constant
 from spn.model import Property
 from spn.net import semantics
-from spn.net.model import ArcKind, Marking, Memory, Net, Timed, Transition, initial_marking, timed
+from spn.net.model import Marking, Memory, Net, Timed, Transition, initial_marking, timed
 from spn.net.semantics import Rules
 from spn.reach import batch as many
 from spn.reach.components import closed, strong_components
@@ -31,11 +32,18 @@ from spn.reach.graph import explore_graph
 from spn.reach.growth import SHOWN, path_to
 from spn.reach.space import Bools, Graph, Ints, Limits
 from spn.reach.vanishing import ranges
+from spn.structural.bounds import place_bounds
+from spn.structural.incidence import incidence
+from spn.structural.liveness import commoner, inapplicable
+from spn.structural.proof import prove, unchanged
+from spn.structural.semiflows import Limits as SearchLimits
+from spn.structural.siphons import minimal_siphons
 
 UNBOUNDED = ("E0600", "E0601")
 LARGE = 200_000  # arcs from which a kernel is worth its loading
 MARKS = 200_000_000  # states times transitions up to which the nearest marking that shows a net not to be live is sought
 SEARCHED = 5_000  # markings looked at for a counterexample where the graph cannot be built
+SEARCH = SearchLimits(most=200, seconds=0.5)  # for siphons
 ENDLESS = frozenset({"exp", "erlang", "gamma", "hyperexp", "hypoexp", "coxian", "ph", "weibull", "lognormal", "normal"})
 
 
@@ -159,72 +167,53 @@ def _condition(p: Property) -> Node:
 
 
 def _by_structure(net: Net, p: Property) -> Verdict | None:
-    """An invariant that no firing changes, whatever the marking; None where that is not shown."""
-    if p.claim != "invariant":
-        return None
-    left, right = p.conditions
-    gap = _added(linear(fold(left)), _scaled(linear(fold(right)), Fraction(-1)))
-    if gap is None:
-        return None
-    weights = {place: w for place, w in gap[0].items() if w}
-    if any(not _keeps(t, weights) for t in net.transitions):
-        return None
-    if sum((w * _initial(net, place) for place, w in weights.items()), gap[1]) == 0:
-        return Verdict(holds=True, reason="no firing changes it")
-    return Verdict(holds=False, reason="no firing changes it, and it is wrong from the start", marking=initial_marking(net))
-
-
-def _initial(net: Net, place: str) -> int:
-    return next(p.initial for p in net.places if p.name == place)
-
-
-def _keeps(t: Transition, weights: dict[str, Fraction]) -> bool:
-    """Whether a firing leaves the weighted sum as it is."""
-    change: dict[Node, Fraction] = {}  # of each multiplicity, in weights
-    constant = Fraction(0)
-    for arc in t.arcs:
-        w = weights.get(arc.place, Fraction(0))
-        if not w or arc.kind in (ArcKind.TEST, ArcKind.INHIBITOR):
-            continue
-        if arc.kind is ArcKind.FLUSH:
-            return False
-        signed = w if arc.kind is ArcKind.OUTPUT else -w
-        if isinstance(arc.multiplicity, Number):
-            constant += signed * Fraction(arc.multiplicity.value)
-        else:
-            change[arc.multiplicity] = change.get(arc.multiplicity, Fraction(0)) + signed
-    return constant == 0 and not any(change.values())
-
-
-Linear = tuple[dict[str, Fraction], Fraction]
-
-
-def linear(node: Node) -> Linear | None:
-    """Coefficients of the places and the constant of an expression that is linear in the marking, else None."""
-    match node:
-        case Number(value=v):
-            return ({}, Fraction(v)) if v - v == 0 else None
-        case Tokens(place=place):
-            return {place: Fraction(1)}, Fraction(0)
-        case Unary(op="-", operand=x):
-            return _scaled(linear(x), Fraction(-1))
-        case Binary(op=BinaryOp.ADD | BinaryOp.SUB as op, left=x, right=y):
-            return _added(linear(x), _scaled(linear(y), Fraction(1 if op is BinaryOp.ADD else -1)))
-        case Binary(op=BinaryOp.MUL, left=Number(value=v), right=x) | Binary(op=BinaryOp.MUL, left=x, right=Number(value=v)):
-            return _scaled(linear(x), Fraction(v))
-        case Binary(op=BinaryOp.DIV, left=x, right=Number(value=v)) if v:
-            return _scaled(linear(x), 1 / Fraction(v))
+    """What the structure proves, so that no state space is needed (nor finite); None where it proves nothing."""
+    match p.claim:
+        case "invariant":
+            return _kept(net, p) or _always_by_structure(net, _condition(p))
+        case "always":
+            return _always_by_structure(net, p.conditions[0])
+        case "bounded":
+            return _bounded_by_structure(net)
+        case "deadlock_free" | "live":
+            return _by_siphons(net, p.claim)
     return None
 
 
-def _scaled(x: Linear | None, factor: Fraction) -> Linear | None:
-    return None if x is None else ({p: factor * c for p, c in x[0].items()}, factor * x[1])
+def _always_by_structure(net: Net, condition: Node) -> Verdict | None:
+    why = prove(net, condition)
+    return None if why is None else Verdict(holds=True, reason=f"by the structure: {why}")
 
 
-def _added(x: Linear | None, y: Linear | None) -> Linear | None:
-    if x is None or y is None:
+def _kept(net: Net, p: Property) -> Verdict | None:
+    """An invariant that is wrong from the start, and that no firing changes."""
+    left, right = p.conditions
+    gap = added(linear(fold(left)), scaled(linear(fold(right)), Fraction(-1)))
+    if gap is None or not unchanged(incidence(net), gap[0]):
         return None
-    return {p: x[0].get(p, Fraction(0)) + y[0].get(p, Fraction(0)) for p in {**x[0], **y[0]}}, x[1] + y[1]
+    initial = {q.name: q.initial for q in net.places}
+    if sum((w * initial[place] for place, w in gap[0].items()), gap[1]) == 0:
+        return None
+    return Verdict(holds=False, reason="no firing changes it, and it is wrong from the start", marking=initial_marking(net))
+
+
+def _bounded_by_structure(net: Net) -> Verdict | None:
+    bounds = place_bounds(net, best=False)
+    known = [b for b in bounds if b is not None]
+    if len(known) < len(bounds):
+        return None
+    most = max(known, default=0)
+    where = f": no place ever holds more than {most:,}" if known else ""
+    return Verdict(holds=True, reason=f"by the structure{where}")
+
+
+def _by_siphons(net: Net, claim: str) -> Verdict | None:
+    """Freedom from deadlock, and for nets with a free choice liveness, by Commoner's condition."""
+    if inapplicable(net):
+        return None
+    found = commoner(net, minimal_siphons(net, SEARCH))
+    holds = found.live if claim == "live" else found.deadlock_free
+    return Verdict(holds=True, reason="by the structure: every siphon holds a marked trap") if holds else None
 
 
 # --- on the graph -----------------------------------------------------------------------------------------------------------------
@@ -317,7 +306,7 @@ class _Claims:
         if count == 1:
             return Verdict(holds=True, reason=f"from all {self.n:,} markings there is a way back")
         lost = int(np.flatnonzero(label != label[0])[0])
-        return self._fails(lost, "from there is no way back to the initial marking")
+        return self._fails(lost, "somewhere there is no way back to the initial marking")
 
     def _live(self) -> Verdict:
         _, label, never_left = self._components()
@@ -338,7 +327,7 @@ class _Claims:
             state = int(np.flatnonzero(failing[row[label]])[0])
             names = [self.net.transitions[int(t)].name for t in np.flatnonzero(missing[row[label[state]]])]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        return self._fails(state, f"from there on {shown} can never fire again")
+        return self._fails(state, f"from some marking on {shown} can never fire again")
 
     def _never(self, arcs: Bools) -> Bools:
         """The states from which none of the arcs can be reached."""
@@ -350,7 +339,7 @@ class _Claims:
         never = np.flatnonzero(~self._reaching(self._where(condition), np.ones(self.n, dtype=bool)))
         if not len(never):
             return Verdict(holds=True, reason=f"it can be reached from all {self.n:,} markings")
-        return self._fails(int(never[0]), "from there it can never be reached")
+        return self._fails(int(never[0]), "from some marking it can never be reached")
 
     def _leads(self, first: Node, then: Node) -> Verdict:
         """Whenever ``first`` holds, ``then`` holds at once or later with probability 1."""
@@ -364,9 +353,9 @@ class _Claims:
         first_of_all = int(states[0])
         way = self._forwards(first_of_all, hopeless, ~target)
         if not way:
-            return self._fails(first_of_all, "the first holds there, and the second can never hold from then on")
+            return self._fails(first_of_all, "the first may hold, and the second never hold from then on")
         shown = f"{', '.join(way[:SHOWN])}{f' and {len(way) - SHOWN} more firings' if len(way) > SHOWN else ''}"
-        return self._fails(first_of_all, f"the first holds there, and the second need never hold from then on: not after {shown}")
+        return self._fails(first_of_all, f"the first may hold, and the second need never hold from then on: not after {shown}")
 
     def _forwards(self, state: int, goal: Bools, through: Bools) -> list[str]:
         """The firings of a shortest way from a state to a goal by states in ``through``."""

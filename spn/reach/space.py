@@ -35,9 +35,9 @@ class Limits:
 class Rates:
     """Rates q(i, j) > 0 between distinct states in compressed rows (row i = from i): targets ``columns[indptr[i]:indptr[i + 1]]``,
     ascending, without duplicates. The diagonal is implied, so that no method ever needs a subtraction to find it. Large chains come with
-    ``indptr`` and ``columns`` of 32 bits: 12 bytes a rate."""
+    ``columns`` of 32 bits: 12 bytes a rate."""
 
-    indptr: Whole
+    indptr: Ints
     columns: Whole
     values: Floats
 

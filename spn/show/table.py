@@ -12,7 +12,7 @@ from spn.show.text import count, duration, estimate, number, percent, quantity, 
 
 if TYPE_CHECKING:
     from spn.model import Parameter
-    from spn.result import RecurrentClass, Result, Value
+    from spn.result import Finding, RecurrentClass, Result, Value
 
 _MAX_CLASSES: Final = 12
 
@@ -143,11 +143,11 @@ def holds_text(holds: bool | None) -> str:
     return "undecided" if holds is None else "holds" if holds else "FAILS"
 
 
-def counterexamples(result: Result) -> tuple[str, ...]:
+def counterexamples(properties: Mapping[str, Finding]) -> tuple[str, ...]:
     """For each property that fails, the shortest way there."""
     return tuple(
         f"{name} fails in marking {marking_text(f.marking, 12)}, {_way(f.firings)}"
-        for name, f in result.properties.items()
+        for name, f in properties.items()
         if f.holds is False and f.marking is not None
     )
 
@@ -223,7 +223,7 @@ def result_text(result: Result) -> str:
     properties = properties_grid(result)
     grids = [measures_grid(result) if result.measures or not properties else None, classes, properties]
     blocks = [headline(result), *(plain(g) for g in grids if g is not None)]
-    tail = [f"note: {line}" for line in (*counterexamples(result), *warnings_of(result))] + [f"({figures(result)})"]
+    tail = [f"note: {line}" for line in (*counterexamples(result.properties), *warnings_of(result))] + [f"({figures(result)})"]
     return "\n\n".join([*blocks, "\n".join(tail)])
 
 

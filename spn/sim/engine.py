@@ -28,6 +28,9 @@ class Engine(Protocol):
     vanishing initial marking)."""
 
     @property
+    def rng(self) -> np.random.Generator: ...
+
+    @property
     def time(self) -> float: ...
 
     @property

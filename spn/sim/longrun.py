@@ -64,7 +64,7 @@ class Sample:
     """Rows for :mod:`spn.sim.estimate`, from ``streams`` independent runs, one after the other. ``warmed`` says that what was left out was
     a minor part. ``later`` (long runs only): the sums over all runs begun later, by up to a row. ``ends`` and ``each`` (replications
     only): where every replication ended, and its row. ``exposure``: seconds in which an event would have been seen, 0 where that is not
-    known."""
+    known. ``random``: whether anything was drawn; if not, every run is the same."""
 
     rows: Floats
     streams: int
@@ -76,6 +76,7 @@ class Sample:
     each: Floats = field(default_factory=lambda: np.zeros((0, 1)))
     later: Floats | None = None
     exposure: float = 0.0
+    random: bool = True
 
     def averages(self) -> Floats:
         """The averages of the primitives."""
@@ -126,6 +127,8 @@ class Outcome(Protocol):
     def exposure(self) -> float: ...
     @property
     def streams(self) -> int: ...
+    @property
+    def random(self) -> bool: ...
     def constant(self, column: int) -> float | None: ...
     def groups(self) -> list[Group]: ...
 
@@ -202,6 +205,7 @@ class Batches:
         return Sample(
             rows=np.concatenate(kept),
             later=_later(runs, cut),
+            random=any(self.crew.drew(s.engine, s.number) for s in self.streams),
             exposure=float(sum(run[:, 0].sum() for run in kept)),
             streams=len(runs),
             replications=len(runs),
@@ -242,6 +246,7 @@ class Replications:
         self.count = fixed or REPLICATIONS
         self.done: dict[int, tuple[Floats, Ended]] = {}
         self.kernel = crew.use_kernel(0)
+        self.random = False
 
     def planned(self) -> int:
         return self.count
@@ -265,7 +270,9 @@ class Replications:
 
     def _run(self, numbers: Sequence[int]) -> None:
         def work(k: int) -> None:
-            self.done[k] = self.one(self.crew.trajectory(k, kernel=self.kernel))
+            engine = self.crew.trajectory(k, kernel=self.kernel)
+            self.done[k] = self.one(engine)
+            self.random = self.random or self.crew.drew(engine, k)
 
         self.crew.each(work, numbers, kernel=self.kernel)
 
@@ -279,6 +286,7 @@ class Replications:
             rows=each if n < 2 * REPLICATIONS else regroup(each, REPLICATIONS),
             streams=1,
             exposure=n * self.span,
+            random=self.random,
             replications=n,
             ends=tuple(self.done[k][1] for k in range(n)),
             each=each,

@@ -47,6 +47,7 @@ class Mixture:
     still: frozenset[int] = field(default_factory=frozenset)
     exposure: float = 0.0  # what was never seen was not looked for equally long in all classes
     streams: int = 1
+    random: bool = True
 
     def averages(self) -> Floats:
         return self._mixed(self.chance, self._known())

@@ -300,13 +300,13 @@ class _Run:
         self.unseen = {}
         for m in self.model.measures:
             i = self.intervals[m.name]
-            if i.half_width == 0 or math.isnan(i.value):
+            if sample.random and (i.half_width == 0 or math.isnan(i.value)):
                 found = tuple(p for p in primitives(m.body, self.model.net) if p in same and self._may_vary(p, same[p]))
                 if found:
                     self.unseen[m.name] = found
                     self.intervals[m.name] = i.with_width(self._unseen_width(sample, m.name, found))
-                elif math.isnan(i.value):
-                    self.intervals[m.name] = i.with_width(0.0)
+            if math.isnan(i.value) and m.name not in self.unseen:
+                self.intervals[m.name] = i.with_width(0.0)
 
     def _unseen_width(self, sample: Outcome, name: str, found: Sequence[Primitive]) -> float:
         """How far a measure may be off because of firings that were never seen; inf where it is not firings, or no value."""

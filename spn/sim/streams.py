@@ -76,6 +76,10 @@ class Crew:
             self._start = beginning(self.compiled, self.primitives)
         return CompiledTrajectory(self.compiled, self.primitives, rng, self._start)
 
+    def drew(self, engine: Engine, stream: int) -> bool:
+        """Whether the trajectory drew anything. What does without is the same in every replication."""
+        return bool(engine.rng.bit_generator.state != generator(self.seed, stream).bit_generator.state)
+
     def run(self, engine: Engine, firings: int, horizon: float) -> Ending:
         """Run an engine in chunks, so that an interruption is noticed. Raises :class:`spn.sim.control.Stopped`."""
         most = CHUNK if not isinstance(engine, Trajectory) else CHUNK // 100

@@ -8,10 +8,10 @@ from typing import Any
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model, checked
 from spn.result import Result
-from spn.solvers import ctmc, simulation
+from spn.solvers import ctmc, meanfield, simulation
 from spn.solvers.properties import findings, only
 
-AUTO_STATES = 1_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
+AUTO_STATES = 2_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
 EXACT_OPTIONS = frozenset(f.name for f in fields(ctmc.Options))
 SIMULATION_OPTIONS = frozenset(
     {
@@ -29,7 +29,8 @@ SIMULATION_OPTIONS = frozenset(
         "engine",
     }
 )
-METHODS = (ctmc.NAME, simulation.NAME)
+FLUID_OPTIONS = frozenset(f.name for f in fields(meanfield.Options))
+METHODS = (ctmc.NAME, simulation.NAME, meanfield.NAME)
 NO_CHAIN = frozenset({"E0600", "E0602", "E0603", "E0605"})  # unbounded, too large, overflow: found while the state space is built
 
 
@@ -42,21 +43,30 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     """The values of the model's measures, and whether its properties hold.
 
     ``method``: ``"ctmc"`` is exact and raises AnalysisError with all refusals where it does not apply; ``"simulate"`` takes every model;
-    ``"auto"`` is exact where that is possible, else simulates, and says why in ``Result.reason``. Options of the exact method:
-    ``tolerance``, ``max_states``, ``max_memory``; of the simulation: those of :func:`spn.sim.simulate`. ``auto`` takes both and gives
-    each method its own. Properties are decided on the state space where it can be built, else left undecided, with the reason.
+    ``"meanfield"`` is the fluid limit of large populations with its 1/N correction (:mod:`spn.solvers.meanfield`); ``"auto"`` is exact
+    where that is possible, else simulates, and says why in ``Result.reason``. Options of the exact method: ``tolerance``, ``max_states``,
+    ``max_memory``, ``lump`` ("auto" lumps interchangeable replicas, "off" does not); of the mean field ``compare``, the states up to which
+    exact values are given beside; of the simulation those of :func:`spn.sim.simulate`. ``auto`` takes those of the exact method and of the
+    simulation and gives each its own. Properties are decided on the state space where it can be built, else left undecided, with a reason.
     AnalysisError names the measures that no method answers.
     """
     _known(method, options)
     checked(model)
     exact = {k: v for k, v in options.items() if k in EXACT_OPTIONS}
     drawn = {k: v for k, v in options.items() if k in SIMULATION_OPTIONS}
+    if method == meanfield.NAME:
+        return _fluid(model, meanfield.Options(**options))
     if not model.properties:
         return _answered(model, method, exact, drawn)
     limits = ctmc.Options(**{"max_states": AUTO_STATES, **exact}).limits()
     if not model.measures:
         return only(model, limits)
     return replace(_answered(model, method, exact, drawn), properties=findings(model, limits))
+
+
+def _fluid(model: Model, options: meanfield.Options) -> Result:
+    result = meanfield.compute(model, options, reason="")
+    return replace(result, properties=findings(model, ctmc.Options(max_states=AUTO_STATES).limits())) if model.properties else result
 
 
 def _answered(model: Model, method: str, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
@@ -100,7 +110,8 @@ def _known(method: str, options: dict[str, Any]) -> None:
     """Unknown methods and options are errors that propose the nearest known one; so are those of the other method."""
     if method not in (*METHODS, "auto"):
         raise _unknown("method", method, [*METHODS, "auto"])
-    allowed = {ctmc.NAME: EXACT_OPTIONS, simulation.NAME: SIMULATION_OPTIONS}.get(method, EXACT_OPTIONS | SIMULATION_OPTIONS)
+    own = {ctmc.NAME: EXACT_OPTIONS, simulation.NAME: SIMULATION_OPTIONS, meanfield.NAME: FLUID_OPTIONS}
+    allowed = own.get(method, EXACT_OPTIONS | SIMULATION_OPTIONS)
     for name in options:
         if name not in allowed:
             raise _unknown(f"option of method {method}", name, sorted(allowed))

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
 import numpy as np
 
-from spn.errors import AnalysisError, Diagnostic, refuse
+from spn.errors import AnalysisError, Diagnostic, nearest, refuse
 from spn.expr.nodes import Node, Number
-from spn.markov import Class, LongRun, long_run
-from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, Quantile, Special, primitives, value
+from spn.markov import METHODS, Class, LongRun, long_run
+from spn.measure import Horizon, Measure, Passage, Primitive, Quantile, Special, TimeAverage, primitives, value
 from spn.model import Model
-from spn.net.expand import Expansion, expand, skeleton
-from spn.net.model import Marking, Memory, Net, Timed, timed
+from spn.net.model import Memory, Net, Timed, timed
 from spn.net.stopped import stopped_when
 from spn.provenance import provenance
-from spn.reach import Limits, StateSpace, explore
-from spn.reach.explore import state_rewards
-from spn.reach.graph import explore_graph
-from spn.reach.rewards import Sums
+from spn.reach import Limits
 from spn.reach.space import LARGE, Floats
 from spn.result import RecurrentClass, Result, Value
-from spn.solvers import questions
+from spn.solvers import plausible, questions
+from spn.solvers.chain import Explored, linear_in, state_space
+from spn.symmetry.groups import reasons, symmetry
 
 NAME = "ctmc"
 TOLERANCE = 1e-10
@@ -34,13 +32,22 @@ TOLERANCE = 1e-10
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """``tolerance`` on the residual; ``max_states`` counts the markings stored, phases included; ``max_memory`` in bytes, None for
-    most of what is available."""
+    most of what is available. ``solver`` of the stationary vector: ``"auto"``, or one of gth, lu, sparse-gth, aggregation, idr, sor and
+    power, which is then the only one tried. ``lump`` is "auto" for interchangeable replicas to be lumped, or "off"."""
 
     tolerance: float = TOLERANCE
     max_states: int = 20_000_000
     max_memory: float | None = None
+    solver: str = "auto"
+    lump: str = "auto"
 
     def __post_init__(self) -> None:
+        if self.solver not in ("auto", *METHODS):
+            near = nearest(str(self.solver), ["auto", *METHODS])
+            known = f"{f'did you mean {near}? ' if near else ''}known are auto, {', '.join(METHODS)}"
+            raise refuse(AnalysisError, "E0616", f"unknown solver: {self.solver}", help=known)
+        if self.lump not in ("auto", "off"):
+            raise refuse(AnalysisError, "E0617", f"lump is {self.lump!r}; it is auto or off")
         least = (("tolerance", self.tolerance, 0), ("max_states", self.max_states, 1), ("max_memory", self.max_memory, 0))
         for name, given, low in least:
             if given is None and name == "max_memory":
@@ -56,10 +63,11 @@ def may(model: Model) -> list[Diagnostic]:
     """All reasons why the net is no Markov chain, each with its place in the text; empty where the method applies.
 
     That the net is bounded shows only while its state space is built."""
-    return [*chain.from_iterable(_refusals(t) for t in timed(model.net)), *questions.refusals(model)]
+    return [*chain.from_iterable(refusals_of(t) for t in timed(model.net)), *questions.refusals(model)]
 
 
-def _refusals(t: Timed) -> Iterator[Diagnostic]:
+def refusals_of(t: Timed) -> Iterator[Diagnostic]:
+    """Why the clock of a transition is not one of a Markov chain."""
     if t.law.phase_type() is None:
         yield Diagnostic(
             code="E0610",
@@ -115,6 +123,8 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
     if refused:
         raise AnalysisError(*refused)
     found = _Answer(model, options)
+    if found.converged() and found.first is not None:
+        plausible.check(model.net, {p: found.known[p] for p in found.long_run if p in found.known}, found.first.space.n)
     return Result(
         method=NAME,
         reason=reason or "all laws are exponential or phase-type",
@@ -125,9 +135,7 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
         details=found.details(),
         notes=tuple(found.notes()),
         seconds=time.perf_counter() - began,
-        provenance=provenance(
-            model, {"method": NAME, "tolerance": options.tolerance, "max_states": options.max_states, "max_memory": options.max_memory}
-        ),
+        provenance=provenance(model, {"method": NAME, **asdict(options)}),
     )
 
 
@@ -140,7 +148,8 @@ class _Answer:
         special = questions.asked(model)
         self.long_run = tuple(p for p in wanted if not isinstance(p, Special))
         self.others = questions.Answers()
-        self.first: tuple[Expansion, StateSpace] | None = None
+        self.symmetry = symmetry(model.net, model.measures) if options.lump == "auto" else None
+        self.first: Explored | None = None
         self.solved: LongRun | None = None
         self.solvers: list[str] = []
         self.rewards: Mapping[Primitive, Floats] = {}
@@ -155,24 +164,27 @@ class _Answer:
         """Answer what is asked of the net as it is."""
         net, options = self.model.net, self.options
         lasting = [q for q in special if isinstance(q, Quantile)]
-        expansion, space, rewards = state_space(net, (*self.long_run, *questions.needed(special, net)), options.limits())
-        self.first, self.rewards = (expansion, space), rewards
+        found = self._explored(net, (*self.long_run, *questions.needed(special, net)))
+        self.first, self.rewards = found, found.rewards
+        space, rewards = found.space, found.rewards
         timed = [q for q in special if isinstance(q, Horizon)]
         questions.at_times(timed, net, space, rewards, self.others)
         if self.long_run or lasting or not special:
-            self.solved = long_run(space.rates, space.initial, options.tolerance)
-            self.known = {p: average(rewards[p], self.solved.pi) for p in self.long_run}
+            self.solved = long_run(space.rates, space.initial, options.tolerance, solver=options.solver)
+            self.known = averages(rewards, self.long_run, self.solved.pi)
             questions.quantiles(lasting, rewards, self.solved.pi, self.others)
             self.solvers.append(self.solved.method)
-        if timed:
-            self.solvers.append("uniformisation")
 
     def _passages(self, condition: Node, asked: Sequence[Passage]) -> None:
-        net = stopped_when(self.model.net, condition)
-        expansion, space, _ = state_space(net, (), self.options.limits())
-        questions.passages(asked, net, space, self.others, self.options.tolerance)
-        self.first = self.first or (expansion, space)
+        met = TimeAverage(condition)
+        found = self._explored(stopped_when(self.model.net, condition), (met,))
+        questions.passages(asked, found.space, found.rewards[met] != 0, self.others, self.options.tolerance)
+        self.first = self.first or found
         self.solvers.append("first passage")
+
+    def _explored(self, net: Net, wanted: Sequence[Primitive]) -> Explored:
+        groups = self.symmetry.groups if self.symmetry is not None else ()
+        return state_space(net, wanted, self.options.limits(), groups)
 
     def value(self, m: Measure) -> float:
         return value(m.body, self.model.net, self.known)
@@ -187,38 +199,38 @@ class _Answer:
         if self.solved is None or self.first is None:
             return ()
         lasting = tuple(m for m in self.model.measures if not any(isinstance(p, Special) for p in primitives(m.body, self.model.net)))
-        return _classes(replace(self.model, measures=lasting), self.first[1], self.rewards, self.solved)
+        told = tuple(m for m in lasting if linear_in(m.body, self.model.net, self.first.averaged))
+        return _classes(replace(self.model, measures=told), self.first, self.rewards, self.solved)
 
     def details(self) -> dict[str, object]:
-        return {} if self.first is None else _details(*self.first, ", ".join(dict.fromkeys(self.solvers)))
+        if self.first is None:
+            return {}
+        details = _details(self.first, ", ".join(dict.fromkeys([*self.solvers, *self.others.methods])))
+        if self.solved is not None:
+            details.update(flow_balance=self.solved.balance, estimated_error=self.solved.error)
+            details.update(choice=self.solved.reasons, tried=self.solved.tried)
+        return details
 
     def notes(self) -> list[str]:
-        own = _notes(self.model.net, *self.first, self.solved) if self.first is not None else []
-        return [*_undefined({m.name: self.value(m) for m in self.model.measures}), *own, *self.others.notes]
-
-
-def state_space(net: Net, wanted: Sequence[Primitive], limits: Limits) -> tuple[Expansion, StateSpace, Mapping[Primitive, Floats]]:
-    """The expansion, its state space, and the mean per second of every primitive of the model in each state.
-
-    Boundedness and traps are looked at in the net as the user wrote it before phases are added, so that errors speak of it."""
-    expansion = expand(net)
-    if expansion.phases:
-        explore_graph(skeleton(net), limits)
-    firing = {p: _completions(expansion, p) for p in wanted if isinstance(p, FiringRate)}
-    space = explore(expansion.net, list(chain.from_iterable(firing.values())), limits)
-    others = [p for p in wanted if not isinstance(p, FiringRate)]
-    own = state_rewards(net, space.markings.first(len(net.places)), others)
-    return expansion, space, Sums({p: (space.rewards, parts) for p, parts in firing.items()} | {p: (own, (p,)) for p in others})
-
-
-def _completions(expansion: Expansion, p: FiringRate) -> list[FiringRate]:
-    """The firing rates in the expanded net whose sum is the one of the model."""
-    return [FiringRate(t, p.value) for t in expansion.completions.get(p.transition, (p.transition,))]
+        own = _notes(self.first, self.solved) if self.first is not None else []
+        broken = reasons(self.symmetry) if self.symmetry is not None else []
+        return [*_undefined({m.name: self.value(m) for m in self.model.measures}), *own, *broken, *self.others.notes]
 
 
 def _measures(model: Model, rewards: Mapping[Primitive, Floats], pi: Floats) -> dict[str, float]:
-    known = {p: average(reward, pi) for p, reward in rewards.items()}
+    known = averages(rewards, tuple(rewards), pi)
     return {m.name: value(m.body, model.net, known) for m in model.measures}
+
+
+def averages(rewards: Mapping[Primitive, Floats], wanted: Iterable[Primitive], pi: Floats) -> dict[Primitive, float]:
+    """The means of rewards over a distribution; primitives that share one reward, as replicas do, cost one mean."""
+    if not isinstance(rewards, dict):  # each is found when it is read, and not kept
+        return {p: average(rewards[p], pi) for p in wanted}
+    done: dict[int, float] = {}
+    for p in wanted:
+        if id(rewards[p]) not in done:
+            done[id(rewards[p])] = average(rewards[p], pi)
+    return {p: done[id(rewards[p])] for p in wanted}
 
 
 def average(reward: Floats, pi: Floats) -> float:
@@ -229,36 +241,42 @@ def average(reward: Floats, pi: Floats) -> float:
     return math.fsum((reward[seen] * pi[seen]).tolist())
 
 
-def _classes(model: Model, space: StateSpace, rewards: Mapping[Primitive, Floats], solved: LongRun) -> tuple[RecurrentClass, ...]:
+def _classes(model: Model, found: Explored, rewards: Mapping[Primitive, Floats], solved: LongRun) -> tuple[RecurrentClass, ...]:
+    space = found.space
     kinds = {**dict.fromkeys(space.dead.tolist(), "dead"), **dict.fromkeys(space.stuck.tolist(), "stuck")}
     if len(solved.classes) == 1 and not kinds:
         return ()
     rewards = dict(rewards)
-    return tuple(_class(model, space, rewards, kinds.get(int(c.states[0]), "recurrent"), c) for c in solved.classes)
+    return tuple(_class(model, found, rewards, kinds.get(int(c.states[0]), "recurrent"), c) for c in solved.classes)
 
 
-def _class(model: Model, space: StateSpace, rewards: Mapping[Primitive, Floats], kind: str, c: Class) -> RecurrentClass:
-    inside = {p: reward[c.states] for p, reward in rewards.items()}
+def _class(model: Model, found: Explored, rewards: Mapping[Primitive, Floats], kind: str, c: Class) -> RecurrentClass:
+    parts = {id(reward): reward[c.states] for reward in rewards.values()}
+    inside = {p: parts[id(reward)] for p, reward in rewards.items()}
     return RecurrentClass(
         probability=c.probability,
         size=len(c.states),
         kind=kind,
-        marking=_shown(model.net, tuple(space.markings[c.states[0]].tolist())),
+        marking=found.shown(int(c.states[0])),
         measures=_measures(model, inside, c.solution.pi),
     )
 
 
-def _shown(net: Net, marking: Marking) -> dict[str, int]:
-    return {p.name: k for p, k in zip(net.places, marking, strict=False) if k}
-
-
-def _details(expansion: Expansion, space: StateSpace, solver: str) -> dict[str, object]:
+def _details(found: Explored, solver: str) -> dict[str, object]:
+    space = found.space
     details: dict[str, object] = {"states": space.n, "arcs": space.arcs, "vanishing": space.vanishing, "solver": solver}
     if space.vanishing is None:  # passed over, and not counted
         del details["vanishing"]
-    if expansion.phases:
-        details["phases"] = dict(expansion.phases)
+    if found.stands_for > space.n:
+        details["lumped"] = f"for {_short(found.stands_for)} unlumped"
+    if found.phases:
+        details["phases"] = dict(found.phases)
     return details
+
+
+def _short(many: int) -> str:
+    """A count, by its order of magnitude where it is beyond reading."""
+    return f"{many:,}" if many < 10**12 else f"10^{len(str(many)) - 1}" if many < 10**4000 else "very many"
 
 
 def _undefined(measures: Mapping[str, float]) -> list[str]:
@@ -266,26 +284,30 @@ def _undefined(measures: Mapping[str, float]) -> list[str]:
     return [f"{', '.join(names)}: undefined, a division by 0 or the like"] if names else []
 
 
-def _notes(net: Net, expansion: Expansion, space: StateSpace, solved: LongRun | None) -> list[str]:
-    notes = []
-    if expansion.phases:
-        phases = ", ".join(f"{t} ({n})" for t, n in expansion.phases.items())
+def _notes(found: Explored, solved: LongRun | None) -> list[str]:
+    space = found.space
+    notes = list(found.notes)
+    if found.phases:
+        phases = ", ".join(f"{t} ({n})" for t, n in found.phases.items())
         notes.append(f"expanded exactly into phases: {phases}; states count markings with the phases of the clocks")
     if solved is None:
         return notes
     if len(solved.classes) > 1:
         notes.append(f"{len(solved.classes)} recurrent classes: values are mixed with the probabilities of ending in each")
     for kind, states in (("dead", space.dead), ("stuck", space.stuck)):
-        notes.extend(_absorbed(net, kind, tuple(space.markings[i].tolist())) for i in states[:3].tolist())
+        notes.extend(_absorbed(kind, found.shown(i)) for i in states[:3].tolist())
         if len(states) > 3:
             notes.append(f"{len(states) - 3} more {kind} markings")
     if not solved.converged:
-        notes.append(f"not converged: the residual {solved.residual:.1e} misses the tolerance; the figures are not to be trusted")
+        missed = f"the residual {solved.residual:.1e} and the estimated error {solved.error:.1e} miss the tolerance"
+        notes.append(f"not converged: {missed}; the figures are not to be trusted")
+    if solved.tried:
+        notes.append(f"solved by {solved.method} after other methods fell short ({'; '.join(solved.tried)})")
     return notes
 
 
-def _absorbed(net: Net, kind: str, marking: Marking) -> str:
-    shown = ", ".join(f"{p}={k}" for p, k in _shown(net, marking).items()) or "(empty)"
+def _absorbed(kind: str, marking: Mapping[str, int]) -> str:
+    shown = ", ".join(f"{p}={k}" for p, k in marking.items()) or "(empty)"
     why = "no transition is enabled" if kind == "dead" else "transitions are enabled, but every speed is 0"
     return f"{kind} marking {shown}: {why}"
 

@@ -15,13 +15,11 @@ from spn.errors import AnalysisError, Diagnostic, SpnError, refuse
 from spn.expr.nodes import Node
 from spn.markov.passage import Passage as Chain
 from spn.markov.transient import TooStiff, course
-from spn.measure import Delay, FiringRate, Horizon, Passage, Primitive, Quantile, Special, TimeAverage, atoms, expressions_in, ratio
+from spn.measure import Delay, FiringRate, Horizon, Passage, Primitive, Quantile, Special, TimeAverage, atoms, ratio
 from spn.model import Model
-from spn.net import semantics
 from spn.net.model import Immediate, Net
 from spn.reach import StateSpace
-from spn.reach.explore import expression_values
-from spn.reach.space import Floats
+from spn.reach.space import Bools, Floats
 
 SLACK = 1e-12  # of a distribution's sum, which a quantile must not depend on
 
@@ -78,6 +76,7 @@ class Answers:
     residual: float = 0.0
     converged: bool = True
     notes: list[str] = field(default_factory=list)
+    methods: list[str] = field(default_factory=list)
 
 
 def at_times(questions: Sequence[Horizon], net: Net, space: StateSpace, rewards: Mapping[Primitive, Floats], answers: Answers) -> None:
@@ -90,6 +89,7 @@ def at_times(questions: Sequence[Horizon], net: Net, space: StateSpace, rewards:
     except TooStiff as stiff:
         raise _stiff(questions[0], stiff) from None
     answers.residual = max(answers.residual, found.residual)
+    answers.methods.append(found.method)
     for q in questions:
         (reward,) = (rewards[p] for p in ratio(q.measure, net).numerators)
         last = times.index(float(q.end))
@@ -145,11 +145,8 @@ def by_condition(questions: Iterable[Special]) -> dict[Node, list[Passage]]:
     return found
 
 
-def passages(questions: Sequence[Passage], net: Net, space: StateSpace, answers: Answers, tolerance: float) -> None:
-    """First passages into the markings that meet one condition, from the state space of the net stopped there."""
-    (condition,) = expressions_in(questions[0])
-    own = space.markings.first(len(net.places))
-    target = expression_values(semantics.rules(net), condition, own) != 0
+def passages(questions: Sequence[Passage], space: StateSpace, target: Bools, answers: Answers, tolerance: float) -> None:
+    """First passages into the ``target`` states, which meet one condition, in the state space of the net stopped there."""
     chain = Chain(space.rates, space.initial, target, tolerance)
     for q in questions:
         try:
@@ -158,6 +155,7 @@ def passages(questions: Sequence[Passage], net: Net, space: StateSpace, answers:
             raise _stiff(q, stiff) from None
     if chain.chance < 1:
         answers.notes.append(f"{_text(questions[0])} is ever met with probability {chain.chance:.6g}, so that the mean time is infinite")
+    answers.methods.extend(chain.methods)
     answers.residual = max(answers.residual, chain.residual)
     answers.converged = answers.converged and chain.converged
 

@@ -16,7 +16,7 @@ from spn.cli.main import main
 from tests.cli.conftest import MM1K, Run
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("check", "solve", "simulate", "draw", "fit", "compare", "test")
+COMMANDS = ("check", "solve", "simulate", "draw", "fit", "compare", "structure", "bounds", "test")
 
 
 def _spawn(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:

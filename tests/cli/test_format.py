@@ -86,3 +86,9 @@ def test_options_that_do_not_go_together(spn: Run, options: tuple[str, ...]) -> 
 def test_a_missing_file(spn: Run) -> None:
     done = spn("format", "mm2k.spn")
     assert done.code == 2 and "did you mean mm1k.spn?" in done.err
+
+
+def test_errors_of_stdin_are_shown_as_such(spn: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"place a = (1")))
+    done = spn("format", "-")
+    assert done.code == 2 and done.err.startswith("<stdin>:1:11: error[E0105]")

@@ -34,14 +34,14 @@ def test_properties_are_printed_with_the_way_to_where_they_fail(machine: Run) ->
     assert (done.code, done.err) == (0, "")
     lines = [line.split() for line in done.out.splitlines()]
     assert ["mttf", "65", "h"] in lines
-    assert ["safe", "always", "#up", "+", "#down", "==", "n", "holds", "in", "all", "3", "markings"] in lines
+    assert ["safe", "always", "#up", "+", "#down", "==", "n", "holds", "by", "the", "structure:", "up", "+", "down", "=", "2"] in lines
     assert "note: never fails in marking 2*down, reached by fail, fail" in done.out
 
 
 def test_properties_as_json(machine: Run) -> None:
     data = json.loads(machine("solve", "machine.spn", "--json").out)
     assert data["properties"]["safe"] == {
-        "holds": True, "claim": "always #up + #down == n", "reason": "in all 3 markings", "firings": [], "marking": None
+        "holds": True, "claim": "always #up + #down == n", "reason": "by the structure: up + down = 2", "firings": [], "marking": None
     }  # fmt: skip
     assert data["properties"]["never"]["firings"] == ["fail", "fail"]
     assert data["properties"]["never"]["marking"] == {"down": 2}
@@ -60,9 +60,9 @@ def test_a_sweep_is_a_table(machine: Run) -> None:
     rows = [line.split() for line in done.out.splitlines()]
     assert rows[0] == ["n", "mend", "mttf", "[h]", "safe", "never"]
     assert rows[2:6] == [
-        ["1", "1800", "s", "10", "holds", "holds"],
+        ["1", "30", "min", "10", "holds", "holds"],
         ["1", "1", "h", "10", "holds", "holds"],
-        ["2", "1800", "s", "115", "holds", "FAILS"],
+        ["2", "30", "min", "115", "holds", "FAILS"],
         ["2", "1", "h", "65", "holds", "FAILS"],
     ]
     assert rows[6] == ["note:", "4", "points,", "method", "ctmc"]

@@ -1,6 +1,7 @@
 """Every code that the package can show has a page, and the examples of the pages give that code, and not once they are mended.
 
-A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc`` and ``spn simulate`` one to answer by that method.
+A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield`` and ``spn simulate`` one to answer by that
+method.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ def found(how: str, text: str) -> set[str]:
                 solve(model, seed=1, max_seconds=0.5)
             case "spn ctmc":
                 solve(model, method="ctmc")
+            case "spn meanfield":
+                solve(model, method="meanfield")
             case "spn simulate":
-                simulate(model, seed=1, max_firings=1e6, max_seconds=3)
+                simulate(model, seed=1, max_firings=1e6, max_seconds=60)
     except SpnError as error:
         return {d.code for d in error.diagnostics}
     return {w.code for w in model.warnings}

@@ -532,7 +532,7 @@ def test_what_is_not_used_is_warned_about() -> None:
 def test_a_model_shows_itself_in_a_few_lines() -> None:
     text = (
         "param n : count = 2 param pause : time = 10 min param slow : time = 2 * pause "
-        "place a = n, b timed t : a -> b ~ exp(mean = pause) measure r = throughput(t)"
+        "place a = n, b timed t : a -> b ~ exp(mean = pause) servers 1 measure r = throughput(t)"
     )
     assert repr(loading.parse(text, name="small.spn")).splitlines() == [
         "model small: 2 places, 1 transition",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from spn.expr.nodes import COMPARISONS, BinaryOp, UnaryOp
 from spn.lang import ast
+from spn.lang.parse import is_condition
 from spn.lang.words import CLAIMS, PLAIN_CLAIMS
 from spn.net.model import ArcKind
 from spn.source import Source, Span
@@ -54,7 +55,7 @@ def _deeper(below: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     until = st.builds(lambda c, o, b: ast.Until(c, o, b, SPAN), comparisons(below), st.just(BinaryOp.LE), below)
     waiting = st.one_of(
         until,
-        st.builds(lambda c: ast.Until(c, None, None, SPAN), below),
+        below.filter(lambda c: not _bounds(c)).map(lambda c: ast.Until(c, None, None, SPAN)),
         st.builds(lambda a, b: ast.FromTo(a, b, SPAN), _paths(small), _paths(small)),
     )
     asked = waiting.map(lambda w: ast.Argument(w, SPAN))
@@ -80,6 +81,11 @@ def _deeper(below: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         _paths(below),
         _paths(small).map(lambda p: ast.Marking(p, SPAN)),
     )
+
+
+def _bounds(e: ast.Expr) -> bool:
+    """Does this read as a condition and a bound on its time, were it to follow ``until``?"""
+    return isinstance(e, ast.Binary) and e.op in COMPARISONS and is_condition(e.left)
 
 
 def comparisons(below: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

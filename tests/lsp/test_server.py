@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -92,9 +91,7 @@ def test_diagnostics_follow_the_typing(tmp_path: Path) -> None:
         (error,) = await s.diagnostics()
         assert error.code.startswith("E01") if isinstance(error.code, str) else False
         s.type(4, 0, "", (4, 9))
-        start = time.perf_counter()
         assert await s.diagnostics() == []
-        assert time.perf_counter() - start < 2  # measured 0.07 s, of which 0.05 s are the pause
 
     talk(tmp_path, conversation)
 

@@ -10,23 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spn.markov import long_run, stationary
-from spn.markov.aggregation import by_aggregation
 from spn.markov.balance import aggregate_imbalance, imbalance
 from spn.markov.direct import by_lu
 from spn.markov.gth import gth
-from spn.markov.krylov import by_gmres, by_idr
+from spn.markov.jumps import jumps_of
+from spn.markov.krylov import by_idr
 from spn.markov.reduction import by_reduction
 from spn.markov.stationary import DENSE, QUICK, SPARSE, residual_of
+from spn.markov.sweeps import by_sweeps
+from spn.reach import explore
 from spn.reach.space import Rates, compressed
+from tests.bench.bench_stationary import workers
 from tests.oracles import chains
 
 TOLERANCE = 1e-10
 METHODS = {
     "GTH": gth,
-    "sparse LU": by_lu,
+    "sparse LU": lambda r: by_lu(r).pi,
     "sparse GTH": lambda r: by_reduction(r, 1e12),
-    "IDR": lambda r: by_idr(r, TOLERANCE),
-    "GMRES": lambda r: by_gmres(r, TOLERANCE),
+    "IDR": lambda r: by_idr(jumps_of(r), TOLERANCE).pi,
+    "SOR": lambda r: by_sweeps(jumps_of(r), TOLERANCE).pi,
 }
 
 
@@ -186,7 +189,9 @@ def test_rare_failures_beside_a_fast_queue(workers, fail, repair):
 def test_aggregation_finds_the_weights_of_the_groups():
     workers = 40
     rates, right = failing_workers(workers, 1e-9, 1e-7)
-    pi = by_aggregation(rates, TOLERANCE, lambda small: stationary(small).pi, residual_of)
+    found = stationary(rates, TOLERANCE, solver="aggregation")
+    assert found.converged
+    pi = found.pi
     np.testing.assert_allclose(marginal(workers, pi), right, rtol=1e-7, atol=1e-12)
 
 
@@ -247,3 +252,15 @@ def test_an_initial_distribution_inside_two_classes():
 def test_a_single_state():
     found = long_run(compressed(1, np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0)), np.ones(1))
     assert (found.pi.tolist(), found.residual, found.converged) == ([1.0], 0.0, True)
+
+
+@pytest.mark.parametrize(("fail", "repair"), [(1e-9, 1e-9), (1e-7, 1e-5)])
+def test_workers_that_compute_send_and_fail(fail, repair):
+    """Against dense elimination without subtraction on a twin small enough for it; rates up to 1e10 apart."""
+    space = explore(workers(11, fail, repair))
+    right = gth(space.rates)
+    for solver in ("aggregation", "sparse-gth"):
+        found = stationary(space.rates, solver=solver)
+        assert found.converged
+        assert np.abs(found.pi - right).sum() < 1e-12
+        np.testing.assert_allclose(found.pi, right, rtol=1e-6)

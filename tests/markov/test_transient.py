@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
+from spn.markov import stationary
 from spn.markov.passage import Passage
+from spn.markov.rational import Unfit, advance, order_of
 from spn.markov.transient import Walk, course, poisson
 from spn.reach.space import Floats, Rates, compressed
 
@@ -130,3 +132,81 @@ def test_nothing_moves() -> None:
     still = Walk(compressed(2, np.array([], dtype=np.int64), np.array([], dtype=np.int64), np.array([])))
     p, spent = still.go(start(2), 3.0)
     assert p.tolist() == [1, 0] and spent.tolist() == [3, 0]
+
+
+# --- stiff chains ---------------------------------------------------------------------------------------------------------------------
+
+
+def machines_and_queue(machines: int, room: int, fail: float, repair: float, arrive: float, serve: float) -> Rates:
+    """Independent machines beside a queue that knows nothing of them: state (failed, queued)."""
+    f, q = (a.ravel() for a in np.meshgrid(np.arange(machines + 1), np.arange(room + 1), indexing="ij"))
+    width = room + 1
+    moves = (
+        (f < machines, (machines - f) * fail, width),
+        (f > 0, f * repair, -width),
+        (q < room, np.full(len(q), arrive), 1),
+        (q > 0, np.full(len(q), serve), -1),
+    )
+    at = np.arange(len(f))
+    rows = np.concatenate([at[can] for can, _, _ in moves])
+    columns = np.concatenate([at[can] + step for can, _, step in moves])
+    return compressed(len(f), rows, columns, np.concatenate([rate[can] for can, rate, _ in moves]))
+
+
+@pytest.mark.parametrize("time", [1e4, 1e5, 1e7])
+def test_a_large_stiff_chain_over_a_long_time(time: float) -> None:
+    """The number of failed machines is binomial at any time; q t is up to 1.8e10."""
+    machines, fail, repair = 40, 1e-6, 1e-5
+    rates = machines_and_queue(machines, 30, fail, repair, 800.0, 1000.0)
+    found = course(rates, start(rates.n), [time])
+    down = fail / (fail + repair) * -math.expm1(-(fail + repair) * time)
+    binomial = [math.comb(machines, k) * down**k * (1 - down) ** (machines - k) for k in range(machines + 1)]
+    assert "rational Krylov" in found.method
+    assert np.abs(found.at[0].reshape(machines + 1, -1).sum(axis=1) - binomial).sum() < 1e-10
+    spent = fail / (fail + repair) * (time + math.expm1(-(fail + repair) * time) / (fail + repair))
+    failed = np.repeat(np.arange(machines + 1), 31)
+    assert found.spent[0] @ failed == pytest.approx(machines * spent, rel=1e-9)
+    assert found.residual < 1e-10
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.integers(3, 12), st.integers(0, 10**6), st.floats(0.1, 30), st.integers(0, 8))
+def test_rational_spaces_against_the_matrix_exponential(n: int, seed: int, time: float, decades: int) -> None:
+    rng = np.random.default_rng(seed)
+    q = rng.exponential(size=(n, n)) * (rng.random((n, n)) < 0.5) * 10.0 ** rng.integers(0, decades + 1, (n, n))
+    q[np.arange(n), (np.arange(n) + 1) % n] += 0.1
+    np.fill_diagonal(q, 0)
+    rows, columns = np.nonzero(q)
+    rates = compressed(n, rows, columns, q[rows, columns])
+    try:
+        found = advance(order_of(rates), start(n), time)
+    except Unfit:
+        return  # said, not wrong; that it works at all is tested above
+    squared = Walk(rates)
+    after, spent = squared._squares(start(n), time)
+    assert np.abs(found.after - after).sum() < 1e-9
+    assert np.abs(found.spent - spent).sum() < 1e-9 * time
+
+
+def test_uniformisation_over_a_million_steps() -> None:
+    """q t = 1e6 without a steady state on the way: a Poisson count, in a chain with one fast state that is hardly reached."""
+    n = 210
+    rates = chain(n, [(k, k + 1, 0.1) for k in range(n - 1)] + [(n - 1, 0, 1e3)])
+    walk = Walk(rates)
+    after, spent = walk.go(start(n), 1000.0)
+    assert walk.used == {"uniformisation": pytest.approx(1.01e6)}
+    assert math.fsum(after.tolist()) == pytest.approx(1, abs=1e-12)
+    assert math.fsum(spent.tolist()) == pytest.approx(1000, rel=1e-12)
+    for k in (60, 100, 140):
+        assert after[k] == pytest.approx(math.exp(-100 + k * math.log(100) - math.lgamma(k + 1)), rel=1e-9)
+
+
+def test_the_steady_state_is_noticed() -> None:
+    """Of 2e7 steps a few thousand are made; the distribution and the time spent are those of the steady state all the same."""
+    n = 300
+    rates = chain(n, [(k, (k + 1) % n, 1.0) for k in range(n)] + [(k, (k * 7 + 3) % n, 2.0) for k in range(n) if (k * 7 + 3) % n != k])
+    after, spent = Walk(rates).go(start(n), 1e5)
+    right = stationary(rates).pi
+    np.testing.assert_allclose(after, right, atol=1e-13)
+    assert np.abs(spent / 1e5 - right).sum() < 1e-4
+    assert math.fsum(spent.tolist()) == pytest.approx(1e5, rel=1e-12)

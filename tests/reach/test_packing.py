@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from spn.errors import AnalysisError
 from spn.expr.nodes import tokens
 from spn.net.builder import NetBuilder
-from spn.net.flows import Bounds
 from spn.net.model import Net
 from spn.reach import Limits, explore, large
 from spn.reach.graph import explore_graph
 from spn.reach.packing import fields, packed
 from spn.reach.space import Graph
+from spn.structural.bounds import Bounds
 from tests.reach.test_explore import ALWAYS_NARROW, nets
 
 PARTS = ("markings", "vanishing", "parent", "via", "source", "target", "transition")

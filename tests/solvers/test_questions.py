@@ -153,7 +153,26 @@ def test_constants_at_times() -> None:
     assert result["x"] == pytest.approx(0.3680634268846233, abs=0.045)
     assert result["y"] == pytest.approx(math.exp(-1), abs=0.045)
     assert result["z"] == pytest.approx(result["y"], abs=0.06)
-    assert result["w"] == 1 and result.measures["w"].half_width == 0
+    assert result["w"] == 1 and result.measures["w"].half_width == pytest.approx(1 - 0.05 ** (1 / 2000))  # none of 2000 was otherwise
+
+
+def test_what_draws_nothing_is_exact() -> None:
+    net = "units none place a = 1, b, c timed d : a -> b ~ det(2) timed e : b -> c ~ det(1)"
+    asked = "measure x = P(#b == 1) at 2 measure y = P(time until #c == 1 <= 2) measure z = E(time until #c == 1) measure w = P(#c == 1)"
+    result = simulate(parse(f"{net} {asked}"), seed=3)
+    assert [(v.value, v.half_width) for v in result.measures.values()] == [(1, 0), (0, 0), (3, 0), (1, 0)]
+
+
+def test_a_chance_that_was_never_seen_is_not_taken_for_none() -> None:
+    """The condition is met within 10 s but for e^-40; a firing in the first 1e-9 s was not seen, yet is possible."""
+    net = "units none place a = 1, b timed t : a -> b ~ exp(rate = 4)"
+    asked = "measure x = P(time until #b == 1 <= 10) measure y = throughput(t) total over 0..1e-9 measure z = E(#b) total over 0..1e-9"
+    result = simulate(parse(f"{net} {asked}"), seed=3, replications=1000)
+    n = 1 - 0.05 ** (1 / 1000)
+    assert [v.value for v in result.measures.values()] == [1, 0, 0]
+    assert result.measures["x"].half_width == pytest.approx(n)
+    assert result.measures["y"].half_width == pytest.approx(-math.log(0.05) / 1000)
+    assert result.measures["z"].half_width == pytest.approx(n * 1e-9)
 
 
 def test_a_condition_that_may_never_be_met_has_an_infinite_mean() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from spn.errors import Severity, SpnError
 from spn.loading import load, parse
 from spn.net import semantics
-from spn.net.flows import bounds, flows
 from spn.net.model import initial_marking
+from spn.structural.bounds import bounds, flows
 
 MODELS = sorted((Path(__file__).resolve().parents[2] / "models").rglob("*.spn"))
 CYCLE = "place a = 1, b timed t : a -> b ~ exp(mean = 1 s) timed u : b -> a ~ exp(mean = 2 s) "

@@ -10,9 +10,10 @@ from spn.dist.deterministic import Deterministic
 from spn.errors import Diagnostic, Severity, SpnError
 from spn.expr.nodes import ONE, Number, places_of
 from spn.net import semantics
-from spn.net.flows import Bounds, allowed, bounds, constant
 from spn.net.model import ArcKind, Immediate, Net, Timed, Transition, immediates, initial_marking, timed
 from spn.source import Span
+from spn.structural.bounds import Bounds, allowed, bounds
+from spn.structural.incidence import constant
 
 NEEDS = (ArcKind.INPUT, ArcKind.TEST)
 LOOKS = 20_000  # of transitions, in the searches that could take long in a large net
@@ -224,6 +225,22 @@ def _twins(net: Net, said: Said) -> Iterator[Diagnostic]:
 
 def _confusion(net: Net, known: Bounds) -> Iterator[Diagnostic]:
     """Immediates that are in no conflict, and yet the order of their firing decides between what."""
+    spans = {t.name: t.span for t in immediates(net)}
+    for u, v, w in _confused(net, known):
+        yield _warning(
+            "W0305",
+            f"{u} and {v} are in no conflict, but if {u} fires first, {w} competes with {v}: confusion",
+            spans[v],
+            "give one of them a higher `priority`, so that the order is no matter of their weights",
+        )
+
+
+def confusions(net: Net) -> Iterator[tuple[str, str, str]]:
+    """Immediates u, v, w by name: u and v are in no conflict and may be enabled at once, but if u fires first, w competes with v."""
+    return _confused(net, bounds(net)) if len(immediates(net)) > 2 else iter(())
+
+
+def _confused(net: Net, known: Bounds) -> Iterator[tuple[str, str, str]]:
     all_ = {t.name: t for t in immediates(net)}
     takes = _by_place(all_, (ArcKind.INPUT,))
     reads = _by_place(all_, NEEDS)
@@ -242,12 +259,7 @@ def _confusion(net: Net, known: Bounds) -> Iterator[Diagnostic]:
                 if _in_conflict(u, v) or _in_conflict(u, w) or _exclusive(u, v, known):
                     continue
                 told.add(pair)
-                yield _warning(
-                    "W0305",
-                    f"{u.name} and {v.name} are in no conflict, but if {u.name} fires first, {w.name} competes with {v.name}: confusion",
-                    v.span,
-                    "give one of them a higher `priority`, so that the order is no matter of their weights",
-                )
+                yield u.name, v.name, w.name
 
 
 def _by_place(all_: Mapping[str, Immediate], kinds: tuple[ArcKind, ...]) -> dict[str, list[Immediate]]:

@@ -1,0 +1,26 @@
+"""``spn sensitivity``: what the measures of a model depend on, strongest first."""
+
+from __future__ import annotations
+
+import argparse
+
+from spn.cli.answers import loaded, print_json, with_questions
+from spn.cli.codes import Code
+from spn.cli.terminal import prose, say, show
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Differentiate the measures, print the ranking, name the bottleneck."""
+    model = with_questions(loaded(arguments))
+    from spn.show.sensitivity import sensitivity_grid, sensitivity_notes
+    from spn.solvers.sensitivity import sensitivity
+
+    found = sensitivity(model, [arguments.measure] if arguments.measure else None)
+    if arguments.json:
+        print_json(found.to_dict())
+    else:
+        show(sensitivity_grid(found))
+        say()
+        for line in sensitivity_notes(found):
+            prose(line)
+    return Code.OK if found.converged else Code.FAILED
