@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from spn.net import semantics
 from spn.net.model import Marking, Net, transition_index
 from spn.net.semantics import Rules
 from spn.reach import batch as many
-from spn.reach.graph import NARROW, large_graph, small_graph
+from spn.reach.graph import NARROW, Canonical, large_graph, small_graph
 from spn.reach.packing import Markings
 from spn.reach.rewards import Rewards
 from spn.reach.space import LARGE, Floats, Graph, Ints, Limits, Rates, StateSpace, compressed
@@ -27,14 +27,15 @@ def explore(
     *,
     narrow: int = NARROW,
     compiled: int | None = None,
-    canonical: Callable[[Ints], Ints] | None = None,
+    canonical: Canonical | None = None,
 ) -> StateSpace:
     """The state space of a net all of whose laws are exponential, vanishing markings eliminated exactly.
 
     ``rewards`` are the primitives whose mean per second in each state is wanted. ``narrow`` (states) is the width of a search level up to
     which markings are expanded one by one, ``compiled`` the number of states from which a kernel passes over vanishing markings as it meets
-    them; they change the order of the states, not the chain. Raises SemanticsError for a timeless trap and for markings in which the net
-    means nothing, AnalysisError for an unbounded net and for one beyond the limits. ``canonical`` is that of :func:`small_graph`.
+    them; they change the order of the states, not the chain. ``canonical`` is that of :func:`spn.reach.graph.explore_graph`. Raises
+    SemanticsError for a timeless trap and for markings in which the net means nothing, AnalysisError for an unbounded net and for one
+    beyond the limits.
     """
     limits = limits or Limits()
     graph = small_graph(net, limits, narrow=narrow, compiled=compiled, canonical=canonical)

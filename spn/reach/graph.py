@@ -21,7 +21,7 @@ from spn.net import semantics
 from spn.net.model import Marking, Net, Timed, initial_marking
 from spn.net.semantics import Rules
 from spn.reach import batch as many
-from spn.reach.growth import path_to
+from spn.reach.growth import Unconnected, path_to
 from spn.reach.packing import packed
 from spn.reach.space import Bools, Floats, Graph, Ints, Limits
 from spn.reach.watch import Watch
@@ -60,21 +60,30 @@ def law_rates(net: Net) -> dict[int, float]:
     return rates
 
 
-def explore_graph(net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int | None = None) -> Graph:
-    """The reachability graph of a net with exponential laws.
+Canonical = Callable[[Ints], Ints]
+
+
+class Covered(Exception):
+    """A net is unbounded, but its markings were replaced by canonical ones, so that the firings found are none of the net."""
+
+
+def explore_graph(
+    net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int | None = None, canonical: Canonical | None = None
+) -> Graph:
+    """The reachability graph of a net with exponential laws. With ``canonical`` every marking reached (a row) is replaced by one that
+    stands for it and its like, and an unbounded net raises :class:`Covered`.
 
     Levels of at most ``narrow`` states are expanded marking by marking; a net with more than ``compiled`` states is left to a kernel (not
-    where work goes over links). Errors: an unbounded net (shown, with the places and the sequence), the limits reached, and whatever a
-    marking makes meaningless."""
-    found = small_graph(net, limits, narrow=narrow, compiled=compiled)
+    where work goes over links, or with ``canonical``). Errors: an unbounded net (shown, with the places and the sequence), the limits
+    reached, and whatever a marking makes meaningless."""
+    found = small_graph(net, limits, narrow=narrow, compiled=compiled, canonical=canonical)
     return large_graph(net, limits) if found is None else found
 
 
 def small_graph(
-    net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int | None = None, canonical: Callable[[Ints], Ints] | None = None
+    net: Net, limits: Limits, *, narrow: int = NARROW, compiled: int | None = None, canonical: Canonical | None = None
 ) -> Graph | None:
-    """The same without the kernel; None for a net that is better left to it. With ``canonical``, which the kernel does not know, every
-    marking reached (a row) is replaced by one that stands for it and its like."""
+    """The same without the kernel; None for a net that is better left to it."""
     return _Search(net, limits, narrow, kernel_from() if compiled is None else compiled, canonical).run()
 
 
@@ -115,10 +124,6 @@ def law_array(net: Net) -> Floats:
     """The same as :func:`law_rates`, one number a transition, 0 for immediate ones."""
     rates = law_rates(net)
     return np.array([rates.get(t, 0.0) for t in range(len(net.transitions))])
-
-
-class Covered(Exception):
-    """A net is unbounded, but its markings were replaced by canonical ones, so that the firings found are none of the net."""
 
 
 class _Table:
@@ -191,7 +196,7 @@ class _Table:
 
 
 class _Search:
-    def __init__(self, net: Net, limits: Limits, narrow: int, compiled: int, canonical: Callable[[Ints], Ints] | None = None) -> None:
+    def __init__(self, net: Net, limits: Limits, narrow: int, compiled: int, canonical: Canonical | None) -> None:
         self.net, self.limits, self.narrow, self.compiled, self.canonical = net, limits, narrow, compiled, canonical
         self.rules: Rules = semantics.rules(net)
         self.batch = many.batch(self.rules)
@@ -208,7 +213,7 @@ class _Search:
     def run(self) -> Graph | None:
         start = 0
         while start < self.table.count:
-            if self.table.count > self.compiled and not self.batch.transfers and self.table.places and self.canonical is None:
+            if self.table.count > self.compiled and self._is_for_the_kernel():
                 return None
             end = min(self.table.count, start + BLOCK)
             self._level(start, end)
@@ -217,12 +222,18 @@ class _Search:
             start = end
         return self._graph()
 
+    def _is_for_the_kernel(self) -> bool:
+        return self.canonical is None and not self.batch.transfers and self.table.places > 0
+
     def _look(self) -> None:
+        if self.canonical is None:
+            return self.watch.look(self, self._bytes(), self.arcs)
         try:
             self.watch.look(self, self._bytes(), self.arcs)
-        except (SpnError, StopIteration) as error:
-            covered = isinstance(error, StopIteration) or error.diagnostics[0].code == "E0600"
-            if self.canonical is not None and covered:
+        except Unconnected:
+            raise Covered from None
+        except SpnError as error:
+            if error.diagnostics[0].code == "E0600":
                 raise Covered from None
             raise
 

@@ -46,6 +46,10 @@ class History(Protocol):
         them vanishing markings may have been passed."""
 
 
+class Unconnected(Exception):
+    """No firing leads from a marking of a way to the next: they were replaced by others that stand for them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Path:
     """Markings one firing after the other, and the firings between."""
@@ -128,7 +132,7 @@ def _between(r: Rules, before: Marking, after: Marking) -> list[tuple[int, Marki
                 waiting.append(new)
             if new == after:
                 return _backwards(found, before, after)
-    raise AssertionError("no firing leads from a state to its successor")
+    raise Unconnected
 
 
 def _backwards(found: dict[Marking, tuple[Marking, int]], before: Marking, after: Marking) -> list[tuple[int, Marking]]:

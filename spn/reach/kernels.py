@@ -58,6 +58,7 @@ from spn.reach.layout import (
     R_GUARDS,
     R_HEAD,
     R_INITIAL,
+    R_KNOWN,
     R_LAW,
     R_LENGTHS,
     R_LOOKUP,
@@ -68,6 +69,7 @@ from spn.reach.layout import (
     R_ORDER,
     R_PARENT,
     R_PASSED,
+    R_PASSING,
     R_PLACE,
     R_PLACES,
     R_PLAIN,
@@ -97,6 +99,7 @@ MIX = -7046029254386353131  # 2^64 over the golden ratio, odd, as a signed word
 LOW = 0xFFFFFFFF
 TAG = -4294967296  # the upper half of a word
 LARGEST = 1e308
+SHORT = 40  # entries of a row up to which it is kept in order while it grows
 
 
 # --- packed markings --------------------------------------------------------------------------------------------------------
@@ -276,66 +279,76 @@ def passed(r: int, marking: int, known: int) -> int:
 def close(r: int, first: int, t: int, used: int, emit: int) -> int:
     """All that follows a vanishing marking in no time: its closure under immediate firings, then the mean visits to each marking of it,
     each after all that lead to it. With ``emit`` the tangible ends become entries whose weights are their probabilities. Returns the
-    entries used, or a status; the closure stays in the registers, its size in ``R_TOKENS``."""
-    net, places, stack, chosen = geti(r, R_NET), geti(r, R_PLACES), geti(r, R_STACK), geti(r, R_CHOSEN)
-    chance, degree, begin = geti(r, R_CHANCE), geti(r, R_DEGREE), geti(r, R_BEGIN)
-    to, share, by = geti(r, R_TO), geti(r, R_SHARE), geti(r, R_BY)
-    after = geti(r, R_AFTER)
+    entries used, or a status; the closure stays in the registers."""
     seti(r, R_STAMP, geti(r, R_STAMP) + 1)
-    known = passed(r, first, 0) + 1
-    seti(degree, 0, 0)
-    arcs = 0
+    seti(r, R_KNOWN, passed(r, first, 0) + 1)
+    seti(r, R_PASSING, 0)
+    seti(geti(r, R_DEGREE), 0, 0)
     at = 0
-    found = choices(net, geti(r, R_PASSED), stack, chosen)
-    while at < known:
-        here = geti(r, R_PASSED) + 8 * places * at
-        if at > 0:
-            found = choices(net, here, stack, chosen)
-        if found < 0:
-            return trouble(r, here)
-        seti(begin, at, arcs)
-        setf(chance, at, 0.0)
-        if arcs + found > PASSED_ARCS:
-            return LOOP
-        total = 0.0
-        for k in range(found):
-            total += getf(chosen, 2 * k + 1)
-        if not 0.0 < total < LARGEST:
-            return trouble(r, here)
-        for k in range(found):
-            u = geti(chosen, 2 * k)
-            seti(by, arcs + k, u)
-            setf(share, arcs + k, getf(chosen, 2 * k + 1) / total)
-        for k in range(found):
-            copy(here, after, places)
-            if fire(net, geti(by, arcs + k), after, stack) < 0:
-                return trouble(r, here)
-            for p in range(places):
-                if geti(after, p) < 0:
-                    return trouble(r, here)
-            more = choices(net, after, stack, chosen)
-            if more < 0:
-                return trouble(r, after)
-            if more == 0:
-                seti(to, arcs + k, -1 - used)
-                if emit:
-                    used = put(r, after, t, 0.0, used)
-                    if used < 0:
-                        return used
-            else:
-                i = passed(r, after, known)
-                if i == known:
-                    if known == MOST_PASSED:
-                        return LOOP
-                    seti(degree, known, 0)
-                    known += 1
-                seti(degree, i, geti(degree, i) + 1)
-                seti(to, arcs + k, i)
-        arcs += found
+    while at < geti(r, R_KNOWN):
+        used = pass_on(r, at, t, used, emit)
+        if used < 0:
+            return used
         at += 1
-    seti(begin, known, arcs)
-    seti(r, R_TOKENS, known)
-    return used if settle(r, known, emit) else LOOP
+    seti(geti(r, R_BEGIN), at, geti(r, R_PASSING))
+    return used if settle(r, at, emit) else LOOP
+
+
+@helper
+def pass_on(r: int, at: int, t: int, used: int, emit: int) -> int:
+    """The arcs out of one vanishing marking of a closure: the entries used, or a status."""
+    net, places, stack, chosen = geti(r, R_NET), geti(r, R_PLACES), geti(r, R_STACK), geti(r, R_CHOSEN)
+    here = geti(r, R_PASSED) + 8 * places * at
+    arcs = geti(r, R_PASSING)
+    found = choices(net, here, stack, chosen)
+    if found < 0:
+        return trouble(r, here)
+    if arcs + found > PASSED_ARCS:
+        return LOOP
+    total = 0.0
+    for k in range(found):
+        total += getf(chosen, 2 * k + 1)
+    if not 0.0 < total < LARGEST:
+        return trouble(r, here)
+    for k in range(found):
+        seti(geti(r, R_BY), arcs + k, geti(chosen, 2 * k))
+        setf(geti(r, R_SHARE), arcs + k, getf(chosen, 2 * k + 1) / total)
+    seti(geti(r, R_BEGIN), at, arcs)
+    setf(geti(r, R_CHANCE), at, 0.0)
+    seti(r, R_PASSING, arcs + found)
+    for a in range(arcs, arcs + found):
+        used = lead(r, here, a, t, used, emit)
+        if used < 0:
+            return used
+    return used
+
+
+@helper
+def lead(r: int, here: int, arc: int, t: int, used: int, emit: int) -> int:
+    """Where one immediate firing leads: to an entry, or to a vanishing marking of the closure. The entries used, or a status."""
+    net, places, stack, after = geti(r, R_NET), geti(r, R_PLACES), geti(r, R_STACK), geti(r, R_AFTER)
+    copy(here, after, places)
+    if fire(net, geti(geti(r, R_BY), arc), after, stack) < 0:
+        return trouble(r, here)
+    for p in range(places):
+        if geti(after, p) < 0:
+            return trouble(r, here)
+    found = choices(net, after, stack, geti(r, R_CHOSEN))
+    if found < 0:
+        return trouble(r, after)
+    if found == 0:
+        seti(geti(r, R_TO), arc, -1 - used)
+        return put(r, after, t, 0.0, used) if emit else used
+    known = geti(r, R_KNOWN)
+    i = passed(r, after, known)
+    if i == known:
+        if known == MOST_PASSED:
+            return LOOP
+        seti(geti(r, R_DEGREE), known, 0)
+        seti(r, R_KNOWN, known + 1)
+    seti(geti(r, R_DEGREE), i, geti(geti(r, R_DEGREE), i) + 1)
+    seti(geti(r, R_TO), arc, i)
+    return used
 
 
 @helper
@@ -483,15 +496,22 @@ def successors(r: int, source: int, used: int) -> int:
                 if used < 0:
                     return used
             return used
+    return timed_successors(r, words, packed, used)
+
+
+@helper
+def timed_successors(r: int, words: int, packed: bool, used: int) -> int:
+    """The same of the timed transitions in a tangible marking, which is unpacked for those that need it, and only once."""
+    net, m, width, guards = geti(r, R_NET), geti(r, R_MARKING), geti(r, R_WIDTH), geti(r, R_GUARDS)
     timed = geti(net, H_TIMED)
     for i in range(timed + 1, timed + 1 + geti(net, timed)):
         t = geti(net, i)
-        record_of = geti(r, R_PLAIN) + 8 * (P_SIZE + 2 * width) * t
-        if guards != 0 and geti(record_of, P_KIND) != 0:
-            if held_back(record_of, words, guards, width):
+        plain = geti(r, R_PLAIN) + 8 * (P_SIZE + 2 * width) * t
+        if guards != 0 and geti(plain, P_KIND) != 0:
+            if held_back(plain, words, guards, width):
                 continue
-            rate = plain_rate(record_of, words)
-            if geti(record_of, P_FIRES) != 0 and rate < LARGEST:
+            rate = plain_rate(plain, words)
+            if geti(plain, P_FIRES) != 0 and rate < LARGEST:
                 end = put_plain(r, words, t, rate, guards, width, used)
                 if end == ENTRIES:
                     return end
@@ -580,6 +600,35 @@ def add_rate(columns: int, values: int, begin: int, end: int, target: int, weigh
 
 
 @helper
+def merge(columns: int, values: int, begin: int, end: int) -> int:
+    """Sort a long row (Shell's sort) and add up rates to one target; the row's new end."""
+    gap = 1
+    while gap < (end - begin) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(begin + gap, end):
+            target = get32(columns, i)
+            weight = getf(values, i)
+            at = i
+            while at - gap >= begin and get32(columns, at - gap) > target:
+                set32(columns, at, get32(columns, at - gap))
+                setf(values, at, getf(values, at - gap))
+                at -= gap
+            set32(columns, at, target)
+            setf(values, at, weight)
+        gap //= 3
+    kept = begin
+    for i in range(begin, end):
+        if kept > begin and get32(columns, kept - 1) == get32(columns, i):
+            setf(values, kept - 1, getf(values, kept - 1) + getf(values, i))
+        else:
+            set32(columns, kept, get32(columns, i))
+            setf(values, kept, getf(values, i))
+            kept += 1
+    return kept
+
+
+@helper
 def row(r: int, source: int, first: int, last: int) -> None:
     """Number the entries of one state and write its row."""
     columns, values, chain = geti(r, R_COLUMNS), geti(r, R_VALUES), geti(r, R_CHAIN)
@@ -596,12 +645,17 @@ def row(r: int, source: int, first: int, last: int) -> None:
             seti(r, R_FIRINGS, geti(r, R_FIRINGS) + 1)
             before = t
         if chain == 0:
-            set32(columns, end, target)
-            setf(values, end, weight)
             set32(geti(r, R_TRANSITIONS), end, t)
-            end += 1
-        elif target != source and weight > 0.0:
+        elif target == source or not weight > 0.0:
+            continue
+        elif last - first <= SHORT:
             end = add_rate(columns, values, begin, end, target, weight)
+            continue
+        set32(columns, end, target)
+        setf(values, end, weight)
+        end += 1
+    if chain != 0 and last - first > SHORT:
+        end = merge(columns, values, begin, end)
     seti(r, R_ARCS, end)
     if source >= 0:
         set32(geti(r, R_LENGTHS), source, end - begin)
@@ -683,7 +737,7 @@ def timed_rewards(registers: Ints, t: int, program: int, running: int, begin: in
 @helper
 def collect(r: int, rate: float, wanted: int, count: int, out: int) -> None:
     """Add what the immediate firings of a closure are worth: each wanted is a transition and a program."""
-    known = geti(r, R_TOKENS)
+    known = geti(r, R_KNOWN)
     places = geti(r, R_PLACES)
     for i in range(known):
         p = rate * getf(geti(r, R_CHANCE), i)

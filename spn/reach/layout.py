@@ -62,10 +62,12 @@ R_BY = 40  # address: the transition of an arc
 R_LOOKUP = 41  # address of a small table of them
 R_STAMP = 42  # which makes the table's old contents void
 R_ORDER = 43  # address: those ready to pass on
+R_KNOWN = 46  # how many of them are known
+R_PASSING = 47  # arcs between them
 # transitions that are decided and fired on packed words, where fields are guarded
 R_GUARDS = 44  # address: the guard bits of each word; 0 where there are none
 R_PLAIN = 45  # address: a record of each transition
-R_SIZE = 48
+R_SIZE = 50
 
 BLOCK = 64  # markings expanded together, so that memory is waited for once
 MOST_PASSED = 1024  # vanishing markings that one firing may pass through
