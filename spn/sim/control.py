@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from spn.result import Value
@@ -51,6 +52,15 @@ class Control:
 
     def seconds(self) -> float:
         return time.monotonic() - self.started
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """What is done in here costs the run none of its seconds: compiling a kernel for the first time, say."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.started += time.monotonic() - began
 
     def exhausted(self) -> str:
         """Which limit is reached, in words; empty where none is."""

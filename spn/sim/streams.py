@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -64,7 +65,11 @@ class Crew:
     def use_kernel(self, firings: int) -> bool:
         """Whether a job of so many firings in all goes to the kernel: always once it is loaded, for it then costs nothing to use."""
         loaded = KERNELS in sys.modules
-        return self.engine == "compiled" or (self.engine == "auto" and (loaded or firings + self.clocks > PYTHON_BUDGET))
+        wanted = self.engine == "compiled" or (self.engine == "auto" and (loaded or firings + self.clocks > PYTHON_BUDGET))
+        if wanted and not loaded:
+            with self.control.uncounted():
+                import_module(KERNELS)
+        return wanted
 
     def trajectory(self, stream: int, *, kernel: bool) -> Engine:
         rng = generator(self.seed, stream)
