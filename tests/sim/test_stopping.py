@@ -328,7 +328,7 @@ def test_compiling_a_kernel_costs_the_run_no_time(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(streams, "import_module", lambda name: clock.__setitem__(0, clock[0] + 50.0))
     monkeypatch.delitem(sys.modules, streams.KERNELS, raising=False)
-    control = Control(workers=1, max_seconds=1.0, max_firings=1e9)
+    control = Control(workers=1, max_seconds=1.0, max_firings=1e9, started=0.0)
     crew = streams.Crew(spn.load("basics/mm1k.spn").net, (), 1, control)
     assert crew.use_kernel(10**9)
     assert (clock[0], control.seconds(), control.exhausted()) == (50.0, 0.0, "")
