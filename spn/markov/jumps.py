@@ -52,9 +52,9 @@ def jumps_of(rates: Rates) -> Jumps:
     n, count = rates.n, len(rates.values)
     columns = rates.columns.astype(np.int32, copy=False)
     exits = np.empty(n)
-    kernels.exit_rates(rates.indptr, rates.values, exits)
+    kernels.exit_rates(rates.starts, rates.values, exits)
     starts, sources, values = np.zeros(n + 1, dtype=np.int64), np.empty(count, dtype=np.int32), np.empty(count)
-    kernels.transpose_jumps(rates.indptr, columns, rates.values, exits, starts, sources, values)
+    kernels.transpose_jumps(rates.starts, columns, rates.values, exits, starts, sources, values)
     return Jumps(rates, columns, exits, starts, sources, values)
 
 
@@ -63,7 +63,7 @@ def irreducible(jumps: Jumps) -> bool:
     from spn.markov import kernels
 
     queue, seen = np.empty(jumps.n, dtype=np.int32), np.empty(jumps.n, dtype=np.bool_)
-    ways = ((jumps.rates.indptr, jumps.columns), (jumps.starts, jumps.sources))
+    ways = ((jumps.rates.starts, jumps.columns), (jumps.starts, jumps.sources))
     return all(kernels.reach(indptr, columns, 0, queue, seen)[0] == jumps.n for indptr, columns in ways)
 
 
@@ -72,7 +72,7 @@ def depth(jumps: Jumps) -> int:
     from spn.markov import kernels
 
     queue, seen = np.empty(jumps.n, dtype=np.int32), np.empty(jumps.n, dtype=np.bool_)
-    return int(kernels.reach(jumps.rates.indptr, jumps.columns, 0, queue, seen)[1])
+    return int(kernels.reach(jumps.rates.starts, jumps.columns, 0, queue, seen)[1])
 
 
 def unbalance(jumps: Jumps, flow: Floats) -> float:

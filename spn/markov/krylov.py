@@ -49,7 +49,7 @@ def system(jumps: Jumps) -> System:
     from spn.markov import kernels
 
     pivots, split = np.empty(jumps.n), np.empty(jumps.n, dtype=np.int64)
-    kernels.pivots(jumps.rates.indptr, jumps.columns, jumps.rates.values, jumps.exits, *jumps.rows, pivots, split)
+    kernels.pivots(jumps.rates.starts, jumps.columns, jumps.rates.values, jumps.exits, *jumps.rows, pivots, split)
     pivots *= RELAXED
     return System(jumps, pivots, split)
 

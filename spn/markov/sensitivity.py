@@ -105,9 +105,9 @@ def _backward(rates: Rates) -> System:
 
     jumps = jumps_of(rates)
     diagonal, split = np.empty(jumps.n), np.empty(jumps.n, dtype=np.int64)
-    kernels.pivots(rates.indptr, jumps.columns, rates.values, jumps.exits, *jumps.rows, diagonal, split)
-    kernels.crossings(rates.indptr, jumps.columns, split)
-    own = Jumps(rates, jumps.columns, jumps.exits, rates.indptr, jumps.columns, rates.values / jumps.exits[rates.sources()])
+    kernels.pivots(rates.starts, jumps.columns, rates.values, jumps.exits, *jumps.rows, diagonal, split)
+    kernels.crossings(rates.starts, jumps.columns, split)
+    own = Jumps(rates, jumps.columns, jumps.exits, rates.starts, jumps.columns, rates.values / jumps.exits[rates.sources()])
     return System(own, diagonal * RELAXED, split)
 
 

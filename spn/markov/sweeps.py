@@ -153,7 +153,7 @@ def by_power(rates: Rates, exits: Floats, tolerance: float) -> Solved:
     while done < limit and pace.error > GOAL * tolerance:
         start = x.copy()
         for _ in range(BLOCK):
-            after = kernels.power_step(rates.indptr, columns, rates.values, stay, fastest, x, y)
+            after = kernels.power_step(rates.starts, columns, rates.values, stay, fastest, x, y)
             x, y = y, x
         done += BLOCK
         x /= x.sum()

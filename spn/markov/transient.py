@@ -146,7 +146,7 @@ class Walk:
             r, n = self.rates, self.rates.n
             starts, sources, moves = np.zeros(n + 1, dtype=np.int64), np.empty(len(r.values), dtype=np.int32), np.empty(len(r.values))
             pace = np.full(n, self.q)
-            kernels.transpose_jumps(r.indptr, r.columns.astype(np.int32, copy=False), r.values, pace, starts, sources, moves)
+            kernels.transpose_jumps(r.starts, r.columns.astype(np.int32, copy=False), r.values, pace, starts, sources, moves)
             self._moves = starts, sources, moves
         return self._moves
 

@@ -42,7 +42,7 @@ def chain(r: Rules, rewards: Sequence[Primitive], limits: Limits) -> StateSpace 
         net=r.net,
         markings=found.markings,
         initial=initial,
-        rates=Rates(indptr=found.indptr.astype(np.int64), columns=found.columns, values=found.values),
+        rates=Rates(indptr=found.indptr, columns=found.columns, values=found.values),
         rewards=Rewards(r, found.markings, rewards, law),
         dead=dead,
         stuck=stuck,

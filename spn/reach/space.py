@@ -35,15 +35,20 @@ class Limits:
 class Rates:
     """Rates q(i, j) > 0 between distinct states in compressed rows (row i = from i): targets ``columns[indptr[i]:indptr[i + 1]]``,
     ascending, without duplicates. The diagonal is implied, so that no method ever needs a subtraction to find it. Large chains come with
-    ``columns`` of 32 bits: 12 bytes a rate."""
+    ``indptr`` and ``columns`` of 32 bits: 12 bytes a rate."""
 
-    indptr: Ints
+    indptr: Whole
     columns: Whole
     values: Floats
 
     @property
     def n(self) -> int:
         return len(self.indptr) - 1
+
+    @property
+    def starts(self) -> Ints:
+        """``indptr`` as 64-bit numbers, the only ones that the solvers' kernels are compiled for."""
+        return self.indptr.astype(np.int64, copy=False)
 
     def sources(self) -> Ints:
         """The row of every entry."""

@@ -31,4 +31,4 @@ def test_counts_and_rates(net: Net, markings: int, rates: int) -> None:
     assert not len(space.dead) and not len(space.stuck)
     total = np.add.reduceat(space.rates.values, space.rates.indptr[:-1])
     np.testing.assert_allclose(sum(space.rewards.values()), total, rtol=1e-12)
-    assert bytes_of(space)[0] <= 8 and bytes_of(space)[1] <= 132
+    assert bytes_of(space)[0] <= 8 and bytes_of(space)[1] <= 130
