@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -24,6 +24,7 @@ from spn.symmetry.images import TooMany
 from spn.symmetry.reduce import Reduction, described, reduction, stands_for, unfolded
 
 LIMITS = frozenset({"E0602", "E0605"})  # too many states, too little memory: no matter of names
+RETRIED = 20_000  # states of the unlumped net in which an error is looked for again
 COUNTED = 20_000  # states up to which the unlumped ones are counted
 
 
@@ -52,12 +53,22 @@ def state_space(net: Net, wanted: Sequence[Primitive], limits: Limits, groups: S
         return _plain(net, wanted, limits)
     try:
         return _lumped(net, wanted, limits, groups)
-    except (Covered, TooMany):
+    except TooMany:
         return _plain(net, wanted, limits)
-    except SpnError as error:
-        if error.diagnostics[0].code in LIMITS:
+    except (Covered, SpnError) as error:
+        if isinstance(error, SpnError) and error.diagnostics[0].code in LIMITS:
             raise
-        return _plain(net, wanted, limits)
+        return _again(net, wanted, limits, error)
+
+
+def _again(net: Net, wanted: Sequence[Primitive], limits: Limits, first: Covered | SpnError) -> Explored:
+    """The net as it is, as far as its size allows: where its error is not met in time, the one of the lumped net is raised."""
+    try:
+        return _plain(net, wanted, replace(limits, states=min(limits.states, RETRIED)))
+    except SpnError as error:
+        if error.diagnostics[0].code in LIMITS and isinstance(first, SpnError):
+            raise first from None
+        raise
 
 
 def _plain(net: Net, wanted: Sequence[Primitive], limits: Limits) -> Explored:

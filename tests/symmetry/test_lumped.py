@@ -193,6 +193,14 @@ def test_errors_speak_of_the_model():
         assert "{" not in str(found.value)
 
 
+def test_an_error_beyond_reach_is_still_told():
+    """With 30 workers the marking in which the rate is negative is far away in the net as written, and near in the lumped one."""
+    text = WORKERS.replace("measure busy", "timed odd : -> ~ exp(rate = 25 - sum(#w[i].sent for i in 1..n))\nmeasure busy", 1)
+    with pytest.raises(SpnError) as found:
+        solve(parse(text, params={"n": 30}), method="ctmc")
+    assert found.value.diagnostics[0].code == "E0501" and "rate) of odd is -1" in str(found.value)
+
+
 def test_options():
     model = parse(WORKERS)
     with pytest.raises(SpnError, match="lump is 'on'"):
