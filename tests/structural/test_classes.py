@@ -129,9 +129,9 @@ def log_gap(net: Net) -> float:
     """How far the logarithm of the exact steady state is from linear in the marking, server factors taken out."""
     from spn.markov import long_run
     from spn.reach import Limits
-    from spn.solvers.ctmc import state_space
+    from spn.solvers.chain import state_space
 
-    _, space, _ = state_space(net, (), Limits())
+    space = state_space(net, (), Limits()).space
     solved = long_run(space.rates, space.initial, 1e-12)
     if len(solved.classes) > 1:
         return math.inf
