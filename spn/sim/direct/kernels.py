@@ -12,18 +12,21 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled.kernels import clocks, evaluate, fire, quantity, record, weigh
+from spn.compiled.kernels import PLACE, clocks, evaluate, fire, quantity, record, weigh
 from spn.compiled.layout import (
     F_AFFECTED_EXPRESSIONS,
     F_AFFECTED_IMMEDIATES,
+    F_DELTA,
     F_SPEED,
     H_EXPRESSIONS,
     H_IMMEDIATES,
     H_TRANSITIONS,
 )
-from spn.jit import getf, geti, helper, kernel, setf, seti
+from spn.jit import getf, geti, helper, inlined, kernel, setf, seti
 from spn.sim.common.kernels import address, collect_rewards, count_running, gather_immediates, list_enabled, station, track
 from spn.sim.direct.layout import (
+    B_INPUTS,
+    B_KIND,
     B_MOVING,
     B_NEEDS,
     B_PLACE,
@@ -37,6 +40,7 @@ from spn.sim.direct.layout import (
     D_FIRED,
     D_ROOM,
     D_TREE,
+    GENERAL,
     N_ACCEPT,
     N_HEIGHTS,
     N_LEAVES,
@@ -45,6 +49,7 @@ from spn.sim.direct.layout import (
     N_SLOT,
     N_SLOTS,
     N_WIDTHS,
+    ONE_INPUT,
     TAIL,
 )
 from spn.sim.layout import (
@@ -105,7 +110,7 @@ def uniform(d: int) -> float:
     return ((bits(d) >> 11) & BITS_53) * STEP
 
 
-@helper
+@inlined
 def exponential(table: int, d: int) -> float:
     while True:
         drawn = (bits(d) >> 3) & BITS_61
@@ -125,30 +130,51 @@ def exponential(table: int, d: int) -> float:
 # --- rates ----------------------------------------------------------------------------------------------------------------
 
 
-@helper
-def running(net: int, slot: int, t: int, m: int, stack: int) -> int:
+@inlined
+def running(net: int, table: int, slot: int, t: int, m: int, stack: int) -> int:
     """The running clocks of a slot; WRONG where that is undefined."""
-    p = geti(slot, B_PLACE)
-    if p < 0:
+    kind = geti(slot, B_KIND)
+    if kind == ONE_INPUT:
+        n = geti(m, geti(slot, B_PLACE))
+        needs = geti(slot, B_NEEDS)
+        if needs > 1:
+            n = n // needs
+        return min(n, geti(slot, B_SERVERS))
+    if kind == GENERAL:
         return clocks(net, t, m, stack)
-    n = geti(m, p)
-    needs = geti(slot, B_NEEDS)
-    if needs > 1:
-        n = n // needs
-    return min(n, geti(slot, B_SERVERS))
+    return bounded(table + 8 * geti(slot, B_INPUTS), geti(slot, B_SERVERS), m)
 
 
-@helper
-def read_rate(net: int, table: int, z: int, tree: int, k: int) -> int:
+@inlined
+def bounded(conditions: int, servers: int, m: int) -> int:
+    """Running clocks by inputs and bounds with constants alone."""
+    inputs = geti(conditions, 0)
+    n = servers if inputs > 0 else min(1, servers)
+    for i in range(1, 1 + 2 * inputs, 2):
+        tokens = geti(m, geti(conditions, i))
+        needs = geti(conditions, i + 1)
+        if tokens < needs:  # (an exit from the loop also keeps the compiler from making vectors of two or three numbers)
+            return 0
+        if needs > 1:
+            tokens = tokens // needs
+        n = min(n, tokens)
+    bounds = conditions + 8 * (1 + 2 * inputs)
+    for i in range(1, 1 + 3 * geti(bounds, 0), 3):
+        tokens = geti(m, geti(bounds, i))
+        if tokens < geti(bounds, i + 1) or tokens > geti(bounds, i + 2):
+            return 0
+    return n
+
+
+@inlined
+def read_rate(net: int, table: int, z: int, m: int, tree: int, k: int) -> int:
     """Read the rate of slot ``k`` into its leaf."""
     slot = table + 8 * (geti(table, N_SLOT) + k * B_SIZE)
     t = geti(slot, B_TRANSITION)
-    m = address(z, Z_MARKING)
-    n = running(net, slot, t, m, address(z, Z_STACK))
+    n = running(net, table, slot, t, m, address(z, Z_STACK))
     rate = n * getf(slot, B_RATE)
     if geti(slot, B_MOVING) != 0 and n > 0:
-        v = quantity(net, record(net, t) + F_SPEED, m, address(z, Z_STACK))
-        rate *= v
+        rate *= quantity(net, record(net, t) + F_SPEED, m, address(z, Z_STACK))
     if n < 0 or math.isnan(rate):
         seti(z, Z_PROBLEM, t)
         return WRONG
@@ -159,7 +185,7 @@ def read_rate(net: int, table: int, z: int, tree: int, k: int) -> int:
     return 0
 
 
-@helper
+@inlined
 def add_up(tree: int, nodes: int) -> None:
     """Bring the listed sums in line with their parts, the deepest first."""
     for i in range(1, 1 + geti(nodes, 0)):
@@ -167,41 +193,44 @@ def add_up(tree: int, nodes: int) -> None:
         setf(tree, node, getf(tree, 2 * node) + getf(tree, 2 * node + 1))
 
 
-@helper
-def read_expression(net: int, z: int, e: int) -> int:
-    v = evaluate(net, geti(net, geti(net, H_EXPRESSIONS) + 1 + e), address(z, Z_MARKING), address(z, Z_STACK))
+@inlined
+def read_expression(net: int, z: int, m: int, e: int) -> int:
+    program = geti(net, geti(net, H_EXPRESSIONS) + 1 + e)
+    if geti(net, program) == 1 and geti(net, program + 1) == PLACE:
+        v = float(geti(m, geti(net, program + 2)))
+    else:
+        v = evaluate(net, program, m, address(z, Z_STACK))
     if math.isnan(v):
+        seti(z, Z_PROBLEM, -1)
         return WRONG
     track(address(z, Z_TRACKS) + 8 * X_SIZE * e, v, getf(z, Z_TIME))
     return 0
 
 
-@helper
-def refresh(net: int, table: int, z: int, tree: int, t: int) -> int:
+@inlined
+def refresh(net: int, table: int, z: int, m: int, tree: int, t: int) -> int:
     """Read again what the firing of ``t`` may have changed."""
     lists = geti(table, N_LISTS) + 2 * t
     affected = table + 8 * geti(table, lists)
     for i in range(1, 1 + geti(affected, 0)):
-        if read_rate(net, table, z, tree, geti(affected, i)) != 0:
+        if read_rate(net, table, z, m, tree, geti(affected, i)) != 0:
             return WRONG
     add_up(tree, table + 8 * geti(table, lists + 1))
     listed = geti(net, record(net, t) + F_AFFECTED_EXPRESSIONS)
     for i in range(listed + 1, listed + 1 + geti(net, listed)):
-        if read_expression(net, z, geti(net, i)) != 0:
-            seti(z, Z_PROBLEM, -1)
+        if read_expression(net, z, m, geti(net, i)) != 0:
             return WRONG
     return 0
 
 
 @helper
-def refresh_all(net: int, table: int, z: int, tree: int) -> int:
+def refresh_all(net: int, table: int, z: int, m: int, tree: int) -> int:
     for k in range(geti(table, N_SLOTS)):
-        if read_rate(net, table, z, tree, k) != 0:
+        if read_rate(net, table, z, m, tree, k) != 0:
             return WRONG
     add_up(tree, table + 8 * geti(table, N_NODES))
     for e in range(geti(net, geti(net, H_EXPRESSIONS))):
-        if read_expression(net, z, e) != 0:
-            seti(z, Z_PROBLEM, -1)
+        if read_expression(net, z, m, e) != 0:
             return WRONG
     return 0
 
@@ -215,29 +244,35 @@ def choose_slot(table: int, tree: int, d: int) -> int:
     while node < leaves:
         node *= 2
         left = getf(tree, node)
-        if r >= left and getf(tree, node + 1) > 0.0:
-            r -= left
-            node += 1
+        right = int(r >= left) & int(getf(tree, node + 1) > 0.0)  # without a branch, which no processor could foresee
+        r -= left if right != 0 else 0.0
+        node += right
     return node - leaves
 
 
 # --- firing ---------------------------------------------------------------------------------------------------------------
 
 
-@helper
-def fire_one(net: int, z: int, d: int, t: int) -> int:
+@inlined
+def fire_one(net: int, z: int, m: int, d: int, t: int) -> int:
     if geti(d, D_COUNTED) != 0:
         if collect_rewards(net, z, t) < 0:
             seti(z, Z_PROBLEM, t)
             return WRONG
         seti(z, Z_FIRINGS, geti(z, Z_FIRINGS) + 1)
-    if fire(net, t, address(z, Z_MARKING), address(z, Z_STACK)) < 0:
+    r = record(net, t)
+    delta = geti(net, r + F_DELTA)
+    if delta != 0:
+        for i in range(delta + 1, delta + 1 + geti(net, delta), 2):
+            p = geti(net, i)
+            seti(m, p, geti(m, p) + geti(net, i + 1))
+    elif fire(net, t, m, address(z, Z_STACK)) < 0:
         seti(z, Z_PROBLEM, t)
         return WRONG
     seti(z, Z_INSTANT, geti(z, Z_INSTANT) + 1)
     counts = address(z, Z_COUNTS)
     seti(counts, t, geti(counts, t) + 1)
-    listed = geti(net, record(net, t) + F_AFFECTED_IMMEDIATES)
+    listed = geti(net, r + F_AFFECTED_IMMEDIATES)
     for i in range(listed + 1, listed + 1 + geti(net, listed)):
         list_enabled(net, z, geti(net, i))
     return 0
@@ -272,7 +307,7 @@ def choose_immediate(net: int, z: int, d: int) -> int:
 
 
 @helper
-def fire_immediates(net: int, z: int, d: int) -> int:
+def fire_immediates(net: int, z: int, m: int, d: int) -> int:
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)
     while geti(enabled, 0) > 0:
@@ -282,34 +317,34 @@ def fire_immediates(net: int, z: int, d: int) -> int:
         if t < 0:
             seti(z, Z_PROBLEM, -1)
             return WRONG
-        if fire_one(net, z, d, t) < 0:
+        if fire_one(net, z, m, d, t) < 0:
             return WRONG
         note_fired(d, t)
     return 0
 
 
-@helper
-def settle(net: int, table: int, z: int, d: int) -> int:
+@inlined
+def settle(net: int, table: int, z: int, m: int, d: int) -> int:
     """In a tangible marking: the rates and measured expressions that may have changed on the way to it."""
     count = geti(d, D_FIRED)
     seti(d, D_FIRED, 0)
     seti(z, Z_PHASE, READY)
     tree = d + 8 * D_TREE
     if count > D_ROOM:
-        return refresh_all(net, table, z, tree)
+        return refresh_all(net, table, z, m, tree)
     for i in range(count):
-        if refresh(net, table, z, tree, geti(d, D_FIRED + 1 + i)) != 0:
+        if refresh(net, table, z, m, tree, geti(d, D_FIRED + 1 + i)) != 0:
             return WRONG
     return 0
 
 
 @helper
-def begin(net: int, table: int, z: int, d: int) -> int:
+def begin(net: int, table: int, z: int, m: int, d: int) -> int:
     """From the initial marking: immediates first, whose firings do not count, then every rate."""
     order = geti(net, H_IMMEDIATES)
     for i in range(order + 1, order + 1 + geti(net, order)):
         list_enabled(net, z, geti(net, i))
-    status = fire_immediates(net, z, d)
+    status = fire_immediates(net, z, m, d)
     if status != 0:
         return status
     for t in range(geti(net, H_TRANSITIONS)):
@@ -317,7 +352,7 @@ def begin(net: int, table: int, z: int, d: int) -> int:
     seti(d, D_COUNTED, 1)
     seti(d, D_FIRED, 0)
     seti(z, Z_PHASE, READY)
-    return refresh_all(net, table, z, d + 8 * D_TREE)
+    return refresh_all(net, table, z, m, d + 8 * D_TREE)
 
 
 @helper
@@ -341,8 +376,8 @@ def draw_due(table: int, z: int, d: int, horizon: float) -> int:
     return 0
 
 
-@helper
-def step(net: int, table: int, z: int, d: int) -> int:
+@inlined
+def step(net: int, table: int, z: int, m: int, d: int) -> int:
     """The next firing of a timed transition, and what it brings about up to the next tangible marking."""
     due = getf(d, D_DUE)
     if due > getf(z, Z_TIME):
@@ -354,10 +389,8 @@ def step(net: int, table: int, z: int, d: int) -> int:
     tree = d + 8 * D_TREE
     k = choose_slot(table, tree, d)
     t = geti(table, geti(table, N_SLOT) + k * B_SIZE + B_TRANSITION)
-    if fire_one(net, z, d, t) < 0:
+    if fire_one(net, z, m, d, t) < 0:
         return WRONG
-    if geti(address(z, Z_ENABLED), 0) == 0:
-        return refresh(net, table, z, tree, t)
     note_fired(d, t)
     seti(z, Z_PHASE, FIRING)
     return 0
@@ -370,15 +403,18 @@ def follow(image: Ints, plan: Ints, state: Ints, firings: int, horizon: float) -
     table = plan.ctypes.data
     z = state.ctypes.data
     d = z + 8 * geti(z, Z_DIRECT)
+    m = address(z, Z_MARKING)
     if geti(z, Z_PHASE) == START:
-        status = begin(net, table, z, d)
+        status = begin(net, table, z, m, d)
         if status != 0:
             return status
     while True:
         if geti(z, Z_PHASE) == FIRING:
-            status = fire_immediates(net, z, d)
-            if status == 0:
-                status = settle(net, table, z, d)
+            if geti(address(z, Z_ENABLED), 0) > 0:
+                status = fire_immediates(net, z, m, d)
+                if status != 0:
+                    return status
+            status = settle(net, table, z, m, d)
             if status != 0:
                 return status
         if geti(z, Z_FIRINGS) >= firings:
@@ -390,6 +426,6 @@ def follow(image: Ints, plan: Ints, state: Ints, firings: int, horizon: float) -
         if getf(d, D_DUE) > horizon:
             hold(z, horizon)
             return HORIZON
-        status = step(net, table, z, d)
+        status = step(net, table, z, m, d)
         if status != 0:
             return status

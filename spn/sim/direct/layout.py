@@ -19,10 +19,16 @@ N_SIZE = 8
 B_TRANSITION = 0
 B_RATE = 1  # double: rate of one clock at speed 1
 B_MOVING = 2  # 1 where the speed depends on the marking
-B_PLACE = 3  # the only thing that enables it: tokens of this place, -1 where it is not so simple
-B_NEEDS = 4  # as many a clock
-B_SERVERS = 5
-B_SIZE = 6
+B_SERVERS = 3
+B_PLACE = 4  # a place and how many of its tokens each clock takes; where that is all there is to see,
+B_NEEDS = 5  # B_KIND is ONE_INPUT
+B_KIND = 6
+B_INPUTS = 7  # offset: number of inputs, pairs (place, tokens a clock); number of bounds, triples (place, fewest, most)
+B_SIZE = 8
+
+ONE_INPUT = 0
+CONSTANT = 1  # all conditions are inputs and bounds on places
+GENERAL = 2  # guards, multiplicities that depend on the marking: see the compiled net
 
 D_WORDS = 0  # four: the state of the generator
 D_DUE = 4  # double: the instant of the next firing, if

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spn.compiled import CompiledNet
+from spn.compiled import layout as at
 from spn.compiled.clocks import is_positive
 from spn.compiled.net import word
 from spn.dist.exponential import Exponential
@@ -17,7 +18,7 @@ from spn.dist.leaves import Leaf, leaves
 from spn.expr.evaluate import fold
 from spn.expr.nodes import constant
 from spn.net.model import INFINITE, Memory, Net, Timed, timed
-from spn.net.semantics import Rules, TransitionRules, rules
+from spn.net.semantics import Rules, rules
 from spn.sim.direct import layout as n
 from spn.sim.direct.random import tables
 
@@ -68,12 +69,11 @@ def plan(compiled: CompiledNet) -> Plan:
     net = compiled.net
     slots = tuple(i for i, t in enumerate(net.transitions) if isinstance(t, Timed))
     grouped = {t for g in compiled.groups for t in g.members}
-    prepared = rules(net)
     rates = tuple(_rate(compiled, t) for t in slots)
     moving = tuple(t in grouped for t in slots)
     leaf_count = 1 << max(0, len(slots) - 1).bit_length()
-    words = _words(compiled, prepared, slots, rates, moving, leaf_count)
-    return Plan(rules=prepared, slots=slots, rates=rates, moving=moving, leaves=leaf_count, words=words)
+    words = _words(compiled, slots, rates, moving, leaf_count)
+    return Plan(rules=rules(net), slots=slots, rates=rates, moving=moving, leaves=leaf_count, words=words)
 
 
 def _rate(compiled: CompiledNet, t: int) -> float:
@@ -84,13 +84,14 @@ def _rate(compiled: CompiledNet, t: int) -> float:
 
 
 def _words(
-    compiled: CompiledNet, prepared: Rules, slots: Sequence[int], rates: Sequence[float], moving: Sequence[bool], leaf_count: int
+    compiled: CompiledNet, slots: Sequence[int], rates: Sequence[float], moving: Sequence[bool], leaf_count: int
 ) -> NDArray[np.int64]:
     words = [0] * n.N_SIZE
     words[n.N_LEAVES], words[n.N_SLOTS] = leaf_count, len(slots)
+    conditions = [_conditions(compiled, words, t) for t in slots]
     words[n.N_SLOT] = len(words)
-    for t, rate, moves in zip(slots, rates, moving, strict=True):
-        words += [t, word(rate), int(moves), *_simple(prepared.transitions[t])]
+    for t, rate, moves, how in zip(slots, rates, moving, conditions, strict=True):
+        words += [t, word(rate), int(moves), *how]
     words[n.N_NODES] = _listed(words, range(leaf_count - 1, 0, -1))
     lists: list[int] = []
     for affected in _affected(compiled, slots):
@@ -108,15 +109,31 @@ def _words(
     return np.array(words, dtype=np.int64)
 
 
-def _simple(tr: TransitionRules) -> tuple[int, int, int]:
-    """The place that alone decides on the clocks, how many tokens each needs, and the most clocks; place -1 where there is more to see."""
-    t = tr.transition
-    assert isinstance(t, Timed)
-    servers = 2**62 if t.servers == INFINITE else t.servers
-    only = tr.inputs[0] if len(tr.inputs) == 1 and t.guard is None and not (tr.tests or tr.inhibitors or tr.bounded) else None
-    if only is None or not only.constant:
-        return -1, 0, servers
-    return only.place, only.constant, servers
+def _conditions(compiled: CompiledNet, words: list[int], t: int) -> list[int]:
+    """The rest of a slot's record: servers, and what decides on its clocks."""
+    image, transition = compiled.image, compiled.net.transitions[t]
+    assert isinstance(transition, Timed)
+    servers = at.UNBOUNDED if transition.servers == INFINITE else transition.servers
+    record = int(image[at.H_RECORDS]) + t * at.F_SIZE
+    rows = image[int(image[record + at.F_GROUPS_BEGIN]) : int(image[record + at.F_GROUPS_END])].reshape(-1, at.A_SIZE).tolist()
+    read = [(kind, place, k) for kind, place, k, _ in rows if kind < at.FLUSH]
+    if transition.guard is not None or image[record + at.F_BOUNDED] or any(k < 0 for _, _, k in read):
+        return [servers, 0, 1, n.GENERAL, 0]
+    inputs = [(p, k) for kind, p, k in read if kind == at.INPUT and k > 0]
+    bounds = [b for kind, p, k in read if (b := _bound(kind, p, k)) is not None]
+    if len(inputs) == 1 and not bounds:
+        return [servers, *inputs[0], n.ONE_INPUT, 0]
+    words += [len(inputs), *(w for pair in inputs for w in pair), len(bounds), *(w for triple in bounds for w in triple)]
+    return [servers, 0, 1, n.CONSTANT, len(words) - 2 - 2 * len(inputs) - 3 * len(bounds)]
+
+
+def _bound(kind: int, place: int, k: int) -> tuple[int, int, int] | None:
+    """A test, an inhibitor or a capacity as the fewest and most tokens that a place may hold; None where it is no condition."""
+    if kind == at.TEST and k > 0:
+        return place, k, at.UNBOUNDED
+    if kind == at.LIMIT or (kind == at.INHIBITOR and k > 0):
+        return place, 0, k - 1
+    return None
 
 
 def _listed(words: list[int], items: Iterable[int]) -> int:
