@@ -6,5 +6,6 @@ __all__ = ["Path", "load_kernels", "simulate", "trajectory"]
 
 
 def load_kernels() -> None:
-    """Load the compiled engine now: worth it before many simulations in one process, which then do not start in plain Python."""
+    """Load the compiled engines now: worth it before many simulations in one process, which then do not start in plain Python."""
+    import spn.sim.direct.kernels
     import spn.sim.kernels  # noqa: F401  # importing it is the loading

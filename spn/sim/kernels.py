@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled.kernels import clocks, degree, evaluate, fire, quantity, record, weigh
+from spn.compiled.kernels import clocks, evaluate, fire, quantity, record, weigh
 from spn.compiled.layout import (
     F_AFFECTED_EXPRESSIONS,
     F_AFFECTED_GROUPS,
@@ -56,6 +56,16 @@ from spn.compiled.layout import (
 from spn.dist.kernels import draw
 from spn.dist.kinds import EXPONENTIAL
 from spn.jit import EXP_ACCEPT, EXP_HEIGHTS, EXP_TAIL, EXP_WIDTHS, call_u64, getf, geti, helper, inlined, kernel, setf, seti
+from spn.sim.common.kernels import (
+    address,
+    collect_rewards,
+    count_running,
+    gather_immediates,
+    insert_sorted,
+    list_enabled,
+    station,
+    track,
+)
 from spn.sim.layout import (
     C_ENTERING,
     C_SIZE,
@@ -94,26 +104,18 @@ from spn.sim.layout import (
     S_CHANGED,
     S_CLOCKS,
     S_ENTERING,
-    S_INTEGRAL,
     S_MEMBER,
     S_PARK,
     S_PARKED,
     S_RESET,
     S_ROOM,
     S_RUNNING,
-    S_SINCE,
-    S_SIZE,
     S_TARGET,
-    S_TRACKED,
     S_WORKING,
     START,
     STILL,
     WRONG,
-    X_INTEGRAL,
-    X_SINCE,
     X_SIZE,
-    X_VALUE,
-    Z_BAD,
     Z_BASE,
     Z_COUNTS,
     Z_DIRTY,
@@ -121,7 +123,6 @@ from spn.sim.layout import (
     Z_DIRTY_PACES,
     Z_DIRTY_WORDS,
     Z_ENABLED,
-    Z_ENABLED_AT,
     Z_FIRED,
     Z_FIRINGS,
     Z_GENERATOR,
@@ -137,9 +138,7 @@ from spn.sim.layout import (
     Z_PACES,
     Z_PHASE,
     Z_PROBLEM,
-    Z_REWARDS,
     Z_STACK,
-    Z_STATIONS,
     Z_TICKS,
     Z_TIES,
     Z_TIME,
@@ -313,17 +312,6 @@ def pick(z: int, n: int) -> int:
 
 
 @helper
-def address(z: int, word: int) -> int:
-    """The address of the block whose offset is in header word ``word``."""
-    return z + 8 * geti(z, word)
-
-
-@helper
-def station(z: int, t: int) -> int:
-    return z + 8 * (geti(z, Z_STATIONS) + t * S_SIZE)
-
-
-@helper
 def pace(z: int, g: int) -> int:
     return z + 8 * (geti(z, Z_PACES) + g * P_SIZE)
 
@@ -354,27 +342,6 @@ def copy_key(keys: int, to: int, source: int) -> None:
 
 
 # --- integrals ------------------------------------------------------------------------------------------------------------
-
-
-@helper
-def track(x: int, value: float, time: float) -> None:
-    """An integrand takes another value at ``time``."""
-    old = getf(x, X_VALUE)
-    if value != old:
-        setf(x, X_INTEGRAL, getf(x, X_INTEGRAL) + old * (time - getf(x, X_SINCE)))
-        setf(x, X_SINCE, time)
-        setf(x, X_VALUE, value)
-
-
-@helper
-def count_running(z: int, s: int, n: int) -> None:
-    """The number of running clocks changes from that in the record to ``n``."""
-    if geti(s, S_TRACKED) != 0:
-        time = getf(z, Z_TIME)
-        setf(s, S_INTEGRAL, getf(s, S_INTEGRAL) + geti(s, S_RUNNING) * (time - getf(s, S_SINCE)))
-        setf(s, S_SINCE, time)
-    seti(s, S_RUNNING, n)
-    seti(s, S_CHANGED, 1)
 
 
 # --- groups ---------------------------------------------------------------------------------------------------------------
@@ -934,41 +901,6 @@ def mark_dirty(net: int, z: int, t: int) -> None:
 
 
 @helper
-def list_enabled(net: int, z: int, t: int) -> None:
-    """Look again whether an immediate is enabled."""
-    d = degree(net, t, address(z, Z_MARKING), address(z, Z_STACK))
-    enabled = address(z, Z_ENABLED)
-    places = address(z, Z_ENABLED_AT)
-    at = geti(places, t)
-    count = geti(enabled, 0)
-    seti(address(z, Z_BAD), t, 1 if d < 0 else 0)
-    if d != 0 and at < 0:
-        seti(enabled, 1 + count, t)
-        seti(places, t, count)
-        seti(enabled, 0, count + 1)
-    elif d == 0 and at >= 0:
-        last = geti(enabled, count)
-        seti(enabled, 1 + at, last)
-        seti(places, last, at)
-        seti(places, t, -1)
-        seti(enabled, 0, count - 1)
-
-
-@helper
-def collect_rewards(net: int, z: int, t: int) -> int:
-    rewards = geti(address(z, Z_REWARDS), t)
-    if rewards == 0:
-        return 0
-    block = z + 8 * rewards
-    for i in range(geti(block, 0)):
-        v = evaluate(net, geti(block, 1 + 2 * i), address(z, Z_MARKING), address(z, Z_STACK))
-        if math.isnan(v):
-            return WRONG
-        setf(block, 2 + 2 * i, getf(block, 2 + 2 * i) + v)
-    return 0
-
-
-@helper
 def fire_one(net: int, z: int, t: int, counted: bool) -> int:
     """Fire a transition and note what that may change."""
     if counted:
@@ -1019,34 +951,6 @@ def note_expressions(net: int, z: int, t: int) -> int:
             seti(dirty, 0, count)
             seti(dirty, count, e)
     return 0
-
-
-@helper
-def gather_immediates(net: int, z: int, out: int) -> int:
-    """The enabled immediates of the highest priority, in the order of the net; WRONG where the enabling of one is undefined."""
-    enabled = address(z, Z_ENABLED)
-    rank = 0
-    for i in range(1, geti(enabled, 0) + 1):
-        rank = max(rank, geti(net, record(net, geti(enabled, i)) + F_PRIORITY))
-    found = 0
-    for i in range(1, geti(enabled, 0) + 1):
-        t = geti(enabled, i)
-        if geti(net, record(net, t) + F_PRIORITY) == rank:
-            if geti(address(z, Z_BAD), t) != 0:
-                return WRONG
-            found = insert_sorted(out, found, t)
-    return found
-
-
-@helper
-def insert_sorted(out: int, found: int, t: int) -> int:
-    """Insert a transition into the ascending pairs of ``out``."""
-    at = found
-    while at > 0 and geti(out, 2 * (at - 1)) > t:
-        seti(out, 2 * at, geti(out, 2 * (at - 1)))
-        at -= 1
-    seti(out, 2 * at, t)
-    return found + 1
 
 
 @helper

@@ -39,7 +39,8 @@ Z_LINK_WORK = 27  # two doubles a link: used, demand
 Z_BAD = 28  # per transition: 1 where its enabling was found undefined
 Z_NEXT = 29  # address of the generator's next_uint64, and of its state
 Z_GENERATOR = 30
-Z_SIZE = 31
+Z_DIRECT = 31  # offset of the part of the direct method (spn.sim.direct.layout), where it is used
+Z_SIZE = 32
 
 # phases
 READY = 0

@@ -389,6 +389,7 @@ class _Run:
             "batches": sample.batches,
             "warm_up": sample.warm_up,
             "workers": self.control.workers,
+            "method": self.crew.method,
             "interrupted": self.control.interrupted,
         }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from spn.errors import AnalysisError, refuse
 from spn.measure import Primitive
 from spn.net.model import INFINITE, Marking, Net, timed
 from spn.sim.control import Control, Stopped
+from spn.sim.direct.plan import Plan, obstacle, plan
+from spn.sim.direct.reference import DirectTrajectory
 from spn.sim.engine import Ending, Engine, Floats
 from spn.sim.reference import Trajectory
 from spn.sim.setup import prepare
@@ -22,9 +24,19 @@ from spn.sim.setup import prepare
 T = TypeVar("T")
 Choice = Literal["auto", "python", "compiled"]
 PYTHON_BUDGET = 60_000  # firings that plain Python makes in about a second; more is worth a kernel
-KERNELS = "spn.sim.kernels"
+KERNELS = "spn.sim.kernels"  # clocks
+DIRECT_KERNELS = "spn.sim.direct.kernels"
+IN_PYTHON = (Trajectory, DirectTrajectory)
 LOT = 64  # items that a thread takes at a time, where there are many
 CHUNK = 500_000  # firings between two looks at the clock and for an interruption
+
+
+@runtime_checkable
+class Draws(Protocol):
+    """A trajectory that draws from a generator of its own and knows whether it did."""
+
+    @property
+    def drew(self) -> bool: ...
 
 
 def generator(seed: int, stream: int) -> np.random.Generator:
@@ -44,8 +56,9 @@ def _clocks(net: Net) -> int:
 
 
 class Crew:
-    """Makes trajectories, in plain Python while the job is small and by the kernel once it is not; both give the same draws, so that
-    the answer does not depend on it."""
+    """Makes trajectories: by the direct method where the net allows it, else by clocks; in plain Python while the job is small and by the
+    kernel once it is not. Python and kernel give the same draws and the method depends on the net alone, so that the answer does not
+    depend on who computes it. ``method`` says which it is and why."""
 
     def __init__(self, net: Net, primitives: Sequence[Primitive], seed: int, control: Control, engine: Choice = "auto") -> None:
         self.net = net
@@ -54,7 +67,11 @@ class Crew:
         self.seed = seed
         self.control = control
         self.engine = engine
-        self.clocks = _clocks(net)
+        hindered = obstacle(net)
+        self.plan = None if hindered else plan(self.compiled)
+        self.method = f"event queue ({hindered})" if hindered else "direct method (all laws are exponential)"
+        self.kernels = KERNELS if hindered else DIRECT_KERNELS
+        self.clocks = _clocks(net) if hindered else 0
         self._start: Any = None
 
     def starting_in(self, marking: Marking) -> Crew:
@@ -64,15 +81,18 @@ class Crew:
 
     def use_kernel(self, firings: int) -> bool:
         """Whether a job of so many firings in all goes to the kernel: always once it is loaded, for it then costs nothing to use."""
-        loaded = KERNELS in sys.modules
+        loaded = self.kernels in sys.modules
         wanted = self.engine == "compiled" or (self.engine == "auto" and (loaded or firings + self.clocks > PYTHON_BUDGET))
         if wanted and not loaded:
             with self.control.uncounted():
-                import_module(KERNELS)
+                import_module(self.kernels)
         return wanted
 
     def trajectory(self, stream: int, *, kernel: bool) -> Engine:
         rng = generator(self.seed, stream)
+        return self._by_clocks(rng, kernel=kernel) if self.plan is None else self._direct(self.plan, rng, kernel=kernel)
+
+    def _by_clocks(self, rng: np.random.Generator, *, kernel: bool) -> Engine:
         if not kernel:
             return Trajectory(self.compiled, self.primitives, rng)
         from spn.sim.fast import CompiledTrajectory, beginning
@@ -81,13 +101,24 @@ class Crew:
             self._start = beginning(self.compiled, self.primitives)
         return CompiledTrajectory(self.compiled, self.primitives, rng, self._start)
 
+    def _direct(self, tables: Plan, rng: np.random.Generator, *, kernel: bool) -> Engine:
+        if not kernel:
+            return DirectTrajectory(self.compiled, self.primitives, tables, rng)
+        from spn.sim.direct.fast import CompiledDirect, direct_beginning
+
+        if self._start is None:
+            self._start = direct_beginning(self.compiled, self.primitives, tables)
+        return CompiledDirect(self.compiled, self.primitives, tables, rng, self._start)
+
     def drew(self, engine: Engine, stream: int) -> bool:
         """Whether the trajectory drew anything. What does without is the same in every replication."""
+        if isinstance(engine, Draws):
+            return engine.drew
         return bool(engine.rng.bit_generator.state != generator(self.seed, stream).bit_generator.state)
 
     def run(self, engine: Engine, firings: int, horizon: float) -> Ending:
         """Run an engine in chunks, so that an interruption is noticed. Raises :class:`spn.sim.control.Stopped`."""
-        most = CHUNK if not isinstance(engine, Trajectory) else CHUNK // 100
+        most = CHUNK if not isinstance(engine, IN_PYTHON) else CHUNK // 100
         while firings > 0:
             self.control.check()
             before = engine.firings
@@ -128,7 +159,7 @@ class Stream:
         self.number = number
         self.batch = batch
         self.engine = engine or crew.trajectory(number, kernel=False)
-        self.kernel = not isinstance(self.engine, Trajectory)
+        self.kernel = not isinstance(self.engine, IN_PYTHON)
         self.rows: list[Floats] = []
         self.still = False
         self._last = np.array([self.engine.time, *self.engine.totals()])

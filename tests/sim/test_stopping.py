@@ -312,7 +312,7 @@ def test_an_absorbing_marking_needs_no_run() -> None:
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_more_clocks_than_memory_is_an_error(engine: Any) -> None:
-    model = spn.parse("units none  place a = 10000000000  timed t : a -> ~ exp(rate = 1) servers inf  measure m = throughput(t)")
+    model = spn.parse("units none  place a = 10000000000  timed t : a -> ~ erlang(k = 2, rate = 1) servers inf  measure m = throughput(t)")
     with pytest.raises(AnalysisError, match=r"E0707.*10,000,000,000 clocks of t"):
         simulate(model, seed=1, horizon=1.0, engine=engine)
 
@@ -327,7 +327,7 @@ def test_compiling_a_kernel_costs_the_run_no_time(monkeypatch: pytest.MonkeyPatc
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(streams, "import_module", lambda name: clock.__setitem__(0, clock[0] + 50.0))
-    monkeypatch.delitem(sys.modules, streams.KERNELS, raising=False)
+    monkeypatch.delitem(sys.modules, streams.DIRECT_KERNELS, raising=False)
     control = Control(workers=1, max_seconds=1.0, max_firings=1e9, started=0.0)
     crew = streams.Crew(spn.load("basics/mm1k.spn").net, (), 1, control)
     assert crew.use_kernel(10**9)

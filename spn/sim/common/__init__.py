@@ -1,0 +1,1 @@
+"""What the kernels of both methods of simulation share."""

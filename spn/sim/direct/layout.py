@@ -1,0 +1,41 @@
+"""The memory picture of the direct method: what is fixed (``N_``, a slot ``B_``), and its part of a trajectory's state block (``D_``).
+
+A *slot* is a timed transition, in the order of the net. The rates of the slots are the leaves of a binary tree of sums: node 1 is the
+total, nodes 2 i and 2 i + 1 are the parts of node i, slot k is node ``leaves + k``.
+"""
+
+from __future__ import annotations
+
+N_LEAVES = 0  # a power of two
+N_SLOTS = 1
+N_SLOT = 2  # offset: records of the slots
+N_LISTS = 3  # offset: two words a transition (a list of slots whose rate its firing may change, a list of the nodes above them)
+N_NODES = 4  # offset: list of all inner nodes, the deepest first
+N_WIDTHS = 5  # offset: the ziggurat's tables
+N_ACCEPT = 6
+N_HEIGHTS = 7
+N_SIZE = 8
+
+B_TRANSITION = 0
+B_RATE = 1  # double: rate of one clock at speed 1
+B_MOVING = 2  # 1 where the speed depends on the marking
+B_SERVERS = 3
+B_PLACE = 4  # a place and how many of its tokens each clock takes; where that is all there is to see,
+B_NEEDS = 5  # B_KIND is ONE_INPUT
+B_KIND = 6
+B_INPUTS = 7  # offset: number of inputs, pairs (place, tokens a clock); number of bounds, triples (place, fewest, most)
+B_SIZE = 8
+
+ONE_INPUT = 0
+CONSTANT = 1  # all conditions are inputs and bounds on places
+GENERAL = 2  # guards, multiplicities that depend on the marking: see the compiled net
+
+D_WORDS = 0  # four: the state of the generator
+D_DUE = 4  # double: the instant of the next firing, if
+D_DRAWN = 5  # it has been drawn
+D_COUNTED = 6  # 0 while a vanishing initial marking is resolved
+D_FIRED = 7  # number of transitions fired since the last tangible marking, then their ids as far as there is room
+D_ROOM = 16  # for so many
+D_TREE = D_FIRED + 1 + D_ROOM
+
+TAIL = 7.69711747013104972  # of the exponential law: where the ziggurat's lowest layer turns into the tail, for 256 layers

@@ -1,0 +1,164 @@
+"""For which nets the direct method is right, and the fixed tables that it works by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spn.compiled import CompiledNet
+from spn.compiled import layout as at
+from spn.compiled.clocks import is_positive
+from spn.compiled.net import word
+from spn.dist.exponential import Exponential
+from spn.dist.leaves import Leaf, leaves
+from spn.expr.evaluate import fold
+from spn.expr.nodes import constant
+from spn.net.model import INFINITE, Memory, Net, Timed, timed
+from spn.net.semantics import Rules, rules
+from spn.sim.direct import layout as n
+from spn.sim.direct.random import tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """``slots``: the timed transitions, by index. Per slot the rate of one of its clocks at speed 1, and whether its speed depends on the
+    marking (else it is in the rate). ``leaves``: their number rounded up to a power of two; ``words``: all of it for the kernel."""
+
+    rules: Rules
+    slots: tuple[int, ...]
+    rates: tuple[float, ...]
+    moving: tuple[bool, ...]
+    leaves: int
+    words: NDArray[np.int64]
+
+
+def obstacle(net: Net) -> str:
+    """Why the direct method is not for this net; empty where it is.
+
+    It needs what makes a clock's past irrelevant: every timed law exponential, its scale a constant, no repetition of the same work (memory
+    ``repeat``), no transfers."""
+    found = list(timed(net))
+    if not found:
+        return "nothing in it takes time"
+    for t in found:
+        if _leaf(t) is None:
+            return f"the law of {t.name} is not exponential"
+        if t.transfer is not None:
+            return f"{t.name} is a transfer"
+        if t.memory is Memory.REPEAT:
+            return f"{t.name} repeats its work"
+        if not is_positive(constant(fold(t.scale))):
+            return f"the work of {t.name} is scaled by the marking"
+    return ""
+
+
+def _leaf(t: Timed) -> Leaf | None:
+    """The one leaf of an exponential law."""
+    found = leaves(t.law)
+    leaf = found[0]
+    plain = len(found) == 1 and leaf.shift == 0 and is_positive(leaf.scale)
+    return leaf if plain and isinstance(leaf.law, Exponential) and 0 < leaf.law.rate < math.inf else None
+
+
+def plan(compiled: CompiledNet) -> Plan:
+    """The tables of a net without an :func:`obstacle`."""
+    net = compiled.net
+    slots = tuple(i for i, t in enumerate(net.transitions) if isinstance(t, Timed))
+    grouped = {t for g in compiled.groups for t in g.members}
+    rates = tuple(_rate(compiled, t) for t in slots)
+    moving = tuple(t in grouped for t in slots)
+    leaf_count = 1 << max(0, len(slots) - 1).bit_length()
+    words = _words(compiled, slots, rates, moving, leaf_count)
+    return Plan(rules=rules(net), slots=slots, rates=rates, moving=moving, leaves=leaf_count, words=words)
+
+
+def _rate(compiled: CompiledNet, t: int) -> float:
+    transition = compiled.net.transitions[t]
+    leaf = _leaf(transition) if isinstance(transition, Timed) else None
+    assert leaf is not None and isinstance(leaf.law, Exponential)
+    return leaf.law.rate / (float(leaf.scale) * compiled.clockwork.factors[t])
+
+
+def _words(
+    compiled: CompiledNet, slots: Sequence[int], rates: Sequence[float], moving: Sequence[bool], leaf_count: int
+) -> NDArray[np.int64]:
+    words = [0] * n.N_SIZE
+    words[n.N_LEAVES], words[n.N_SLOTS] = leaf_count, len(slots)
+    conditions = [_conditions(compiled, words, t) for t in slots]
+    words[n.N_SLOT] = len(words)
+    for t, rate, moves, how in zip(slots, rates, moving, conditions, strict=True):
+        words += [t, word(rate), int(moves), *how]
+    words[n.N_NODES] = _listed(words, range(leaf_count - 1, 0, -1))
+    lists: list[int] = []
+    for affected in _affected(compiled, slots):
+        lists += [_listed(words, affected), _listed(words, _above(affected, leaf_count))]
+    words[n.N_LISTS] = len(words)
+    words += lists
+    widths, accept, heights = tables()
+    for place, table in (
+        (n.N_WIDTHS, [word(w) for w in widths]),
+        (n.N_ACCEPT, list(accept)),
+        (n.N_HEIGHTS, [word(h) for h in heights]),
+    ):
+        words[place] = len(words)
+        words += table
+    return np.array(words, dtype=np.int64)
+
+
+def _conditions(compiled: CompiledNet, words: list[int], t: int) -> list[int]:
+    """The rest of a slot's record: servers, and what decides on its clocks."""
+    image, transition = compiled.image, compiled.net.transitions[t]
+    assert isinstance(transition, Timed)
+    servers = at.UNBOUNDED if transition.servers == INFINITE else transition.servers
+    record = int(image[at.H_RECORDS]) + t * at.F_SIZE
+    rows = image[int(image[record + at.F_GROUPS_BEGIN]) : int(image[record + at.F_GROUPS_END])].reshape(-1, at.A_SIZE).tolist()
+    read = [(kind, place, k) for kind, place, k, _ in rows if kind < at.FLUSH]
+    if transition.guard is not None or image[record + at.F_BOUNDED] or any(k < 0 for _, _, k in read):
+        return [servers, 0, 1, n.GENERAL, 0]
+    inputs = [(p, k) for kind, p, k in read if kind == at.INPUT and k > 0]
+    bounds = [b for kind, p, k in read if (b := _bound(kind, p, k)) is not None]
+    if len(inputs) == 1 and not bounds:
+        return [servers, *inputs[0], n.ONE_INPUT, 0]
+    words += [len(inputs), *(w for pair in inputs for w in pair), len(bounds), *(w for triple in bounds for w in triple)]
+    return [servers, 0, 1, n.CONSTANT, len(words) - 2 - 2 * len(inputs) - 3 * len(bounds)]
+
+
+def _bound(kind: int, place: int, k: int) -> tuple[int, int, int] | None:
+    """A test, an inhibitor or a capacity as the fewest and most tokens that a place may hold; None where it is no condition."""
+    if kind == at.TEST and k > 0:
+        return place, k, at.UNBOUNDED
+    if kind == at.LIMIT or (kind == at.INHIBITOR and k > 0):
+        return place, 0, k - 1
+    return None
+
+
+def _listed(words: list[int], items: Iterable[int]) -> int:
+    """Append a list; its offset."""
+    found = list(items)
+    words += [len(found), *found]
+    return len(words) - len(found) - 1
+
+
+def _affected(compiled: CompiledNet, slots: Sequence[int]) -> Iterable[list[int]]:
+    """By transition, the slots whose rate its firing may change: through the number of clocks or the speed."""
+    slot = {t: k for k, t in enumerate(slots)}
+    groups = compiled.groups
+    reach = compiled.dependencies
+    for i, clocks in enumerate(reach.timed):
+        speeds = {m for r in reach.readers[i] if r < len(groups) for m in groups[r].members}
+        yield sorted(slot[t] for t in speeds | set(clocks))
+
+
+def _above(affected: Sequence[int], leaf_count: int) -> list[int]:
+    """The inner nodes above some slots, the deepest first."""
+    found: set[int] = set()
+    for k in affected:
+        node = (leaf_count + k) >> 1
+        while node:
+            found.add(node)
+            node >>= 1
+    return sorted(found, reverse=True)
