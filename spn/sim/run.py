@@ -13,7 +13,7 @@ import numpy as np
 
 from spn.errors import AnalysisError, refuse
 from spn.expr.nodes import Node, constant
-from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, primitives, ratio
+from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, Quantile, primitives, ratio
 from spn.model import Model, checked
 from spn.net import semantics
 from spn.net.stopped import stopped_when
@@ -21,12 +21,13 @@ from spn.provenance import provenance
 from spn.result import RecurrentClass, Result, Value
 from spn.sim.classes import marking_graph
 from spn.sim.control import Control, Progress, all_cores
-from spn.sim.engine import Ending
-from spn.sim.estimate import Interval, averages, measure_function, never_seen, unseen_chance
+from spn.sim.engine import Ending, Floats
+from spn.sim.estimate import Function, Interval, averages, measure_function, never_seen, unseen_chance
 from spn.sim.longrun import Batches, Collector, Group, Irregular, Outcome, Replications, Sample, collect, over_horizon, until_settled
 from spn.sim.magnitude import magnitude
 from spn.sim.mixture import MOST_CLASSES, ByClass
 from spn.sim.proof import FEW, Proofs
+from spn.sim.quantiles import QuantileInterval, of_times
 from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, read_along, refusals
 from spn.sim.questions import until as until_met
 from spn.sim.streams import Choice, Crew, fresh_seed
@@ -120,6 +121,10 @@ def simulate(
 def _run_of(sort: Sort) -> type[_Run]:
     if isinstance(sort, str):
         return _Times if sort == TIMES else _Run
+    if isinstance(sort, Quantile):
+        from spn.sim.distribution import Distribution
+
+        return Distribution
     return _Passages
 
 
@@ -358,6 +363,9 @@ class _Run:
     def _note(self, name: str, i: Interval) -> str:
         if name in self.unseen:
             return "never seen to vary"
+        if isinstance(i, QuantileInterval) and i.half_width > 0:
+            factor = float(next(m.unit_factor for m in self.model.measures if m.name == name))
+            return f"from {i.low / factor:.6g} to {i.high / factor:.6g}"
         if i.near_zero and i.half_width > self.options.precision * abs(i.value):
             return "not told from 0"
         return ""
@@ -479,7 +487,8 @@ class _Passages(_Times):
     def _estimate(self, sample: Outcome) -> None:
         """Where a replication shows that the condition may never be met the mean is infinite, beyond estimation."""
         assert isinstance(sample, Sample)
-        infinite = {p for p, column in zip(self.wanted, sample.rows[:, 1:].T, strict=True) if not np.isfinite(column).all()}
+        times = [p for p in self.wanted if isinstance(p, Passage) and p.quantile is None]
+        infinite = {p for p, column in zip(self.wanted, sample.rows[:, 1:].T, strict=True) if p in times and not np.isfinite(column).all()}
         finite = replace(sample, rows=np.where(np.isfinite(sample.rows), sample.rows, 0.0))
         super()._estimate(finite)
         for m in self.model.measures:
@@ -487,6 +496,22 @@ class _Passages(_Times):
                 endless = self.functions[m.name](averages(sample.rows))
                 self.unseen.pop(m.name, None)
                 self.intervals[m.name] = replace(self.intervals[m.name].with_width(0.0), value=endless)
+        for k, p in enumerate(self.wanted):
+            if isinstance(p, Passage) and p.quantile is not None:
+                self._quantiles(p, k, sample.each[:, 1 + k])
+
+    def _quantiles(self, p: Passage, column: int, times: Floats) -> None:
+        """The measures that are a function of one quantile."""
+        assert p.quantile is not None
+
+        def measured(f: Function) -> Callable[[float], float]:
+            return lambda x: f(np.where(np.arange(len(self.wanted)) == column, x, 0.0))
+
+        for m in self.model.measures:
+            if p in primitives(m.body, self.model.net):
+                of = measured(self.functions[m.name])
+                self.intervals[m.name] = of_times(times, float(p.quantile), self.options.confidence, of)
+                self.unseen.pop(m.name, None)
 
     def _may_vary(self, p: Primitive, value: float) -> bool:
         """A probability of 0 or 1 may be one that is merely near it; a time that never varied is taken for a constant."""
