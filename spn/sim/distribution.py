@@ -11,27 +11,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from spn.errors import SpnError
 from spn.expr.nodes import Binary, BinaryOp, Node, Number, exact
 from spn.measure import Average, FiringRate, Measure, Primitive, Quantile, TimeAverage, atoms, ratio, value
 from spn.model import Model
-from spn.net import semantics
 from spn.net.model import Net
-from spn.sim.classes import MarkingGraph
-from spn.sim.engine import Ending, Floats
+from spn.sim.engine import Floats
 from spn.sim.estimate import Function, Interval
 from spn.sim.longrun import Outcome
-from spn.sim.meter import measured
 from spn.sim.proof import FEW
-from spn.sim.quantiles import Crossing, QuantileInterval, Support, between, crossing, integral
+from spn.sim.quantiles import Crossing, QuantileInterval, between, crossing
 from spn.sim.run import _Run, questions
 from spn.sim.streams import Choice, Crew
+from spn.sim.values import Trial
 
-TRIAL = 4_000  # firings of each trial run; twice as many when more values are looked for
-TRIALS = 2
-FIRST_TRIAL = 2**40  # the number of the stream of the first trial: none of the runs'
 ROUNDS = 40  # at most so many beginnings
 NEIGHBOURS = 6  # cuts kept on either side of those that are looked at more closely
 FEW_CUTS = 8  # in the band about a quantile, below which there should be more: a third of what was there at first
@@ -66,51 +58,14 @@ class Distribution(_Run):
     """Measures that are quantiles of one expression, over time or over the firings of one transition."""
 
     def _crew(self, engine: Choice) -> Crew:
-        self.engine = engine
         self.quantiles = {m.name: q for m in self.model.measures for q in atoms(m.body) if isinstance(q, Quantile)}
         one = next(iter(self.quantiles.values()))
         self.expression, self.given = one.value, one.given
-        self.trial = TRIAL
+        o = self.options
+        self.trial = Trial(self.model.net, self.expression, self.given, o.seed, o.horizon, self.control, engine)
         self.finer: set[float] = set()
-        self.support = self._possible(self.graph)
+        self.support = self.trial.support(self.graph)
         return self._with_cuts(self._start())
-
-    def _possible(self, graph: MarkingGraph | None) -> Support:
-        """All values where all markings are known, else those seen in trial runs."""
-        whole = integral(self.expression)
-        if graph is not None:
-            r = semantics.rules(graph.net)
-            try:
-                inside = (m for c in graph.closed for m in c.markings) if self.options.horizon is None else graph.successors
-                every = {measured(r, self.expression, m) for m in inside}
-                return Support(tuple(sorted(every)), whole, complete=True)
-            except SpnError:
-                pass  # undefined in a marking that may not count; what counts is met in the run
-        return Support(self._seen(), whole, complete=False)
-
-    def _seen(self) -> tuple[float, ...]:
-        """The values in trial runs, each with its own random numbers."""
-        wanted = (
-            (TimeAverage(self.expression),) if self.given is None else (FiringRate(self.given), FiringRate(self.given, self.expression))
-        )
-        crew = Crew(self.model.net, wanted, self.options.seed, self.control, self.engine)
-        kernel = crew.use_kernel(TRIALS * self.trial)
-        found: set[float] = set()
-        for k in range(TRIALS):
-            engine = crew.trajectory(FIRST_TRIAL + k, kernel=kernel)
-            last: Floats = np.zeros(len(wanted))
-            for _ in range(self.trial):
-                ending = crew.run(engine, 1, self.options.horizon or np.inf)
-                found |= self._read(engine.rates(), engine.totals() - last)
-                last = engine.totals()
-                if ending is not Ending.FIRINGS:
-                    break
-        return tuple(sorted(found)) or (0.0,)
-
-    def _read(self, rates: Floats, grown: Floats) -> set[float]:
-        if self.given is None:
-            return {float(rates[0])}
-        return {float(f"{grown[1]:.12g}")} if grown[0] == 1 else set()
 
     def _start(self) -> list[float]:
         """All values; of unknown whole numbers those seen, one below and a few beyond."""
@@ -127,7 +82,7 @@ class Distribution(_Run):
         self.cuts = Cuts(at=tuple(at), shares=tuple(_share(b, net, self.wanted) for b in bodies))
         self.functions = {m.name: self._function(m) for m in self.model.measures}
         self.magnitudes = {}
-        return Crew(net, self.wanted, self.options.seed, self.control, self.engine)
+        return Crew(net, self.wanted, self.options.seed, self.control, self.trial.engine)
 
     def _of(self, m: Measure) -> Callable[[float], float]:
         """A measure as a function of its quantile."""
@@ -201,8 +156,7 @@ class Distribution(_Run):
         levels = {float(q.level) for q in self.quantiles.values()}
         at = [crossing(self.cuts.at, shares, level) for level in levels]
         if any(math.isinf(c.at) for c in at) and not self.support.complete and not self.support.whole:
-            self.trial *= 2
-            self.support = Support(tuple(sorted({*self.support.values, *self._seen()})), whole=False, complete=False)
+            self.support = self.trial.longer()
         return {x for c in at for x in self._around(c)} if any(self._coarse(c) for c in at) else set()
 
     def _coarse(self, c: Crossing) -> bool:
