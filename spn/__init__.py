@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spn.result import Result
     from spn.sgd.compare import Comparison, compare
     from spn.sim import simulate
+    from spn.sim.histogram import Histogram, histogram
     from spn.solvers import solve
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
@@ -35,6 +36,7 @@ _WHERE = {
     "Average": "spn.measure",
     "Comparison": "spn.sgd.compare",
     "DataError": "spn.errors",
+    "Histogram": "spn.sim.histogram",
     "Measure": "spn.measure",
     "Model": "spn.model",
     "ModelError": "spn.errors",
@@ -56,6 +58,7 @@ _WHERE = {
     "equal": "spn.expr.nodes",
     "fit": "spn.fitting",
     "fit_file": "spn.fitting",
+    "histogram": "spn.sim.histogram",
     "law": "spn.dist.make",
     "load": "spn.loading",
     "parse": "spn.loading",
@@ -73,6 +76,7 @@ __all__ = [
     "Average",
     "Comparison",
     "DataError",
+    "Histogram",
     "Measure",
     "Model",
     "ModelError",
@@ -95,6 +99,7 @@ __all__ = [
     "equal",
     "fit",
     "fit_file",
+    "histogram",
     "law",
     "load",
     "parse",
