@@ -20,7 +20,7 @@ from spn.show.text import count
 def run(arguments: argparse.Namespace) -> int:
     """Check each file; exit code 1 where one has an error. With ``--explain`` print what a code means."""
     if arguments.explain:
-        explain(arguments.explain)
+        explain(arguments.explain, json=arguments.json)
         return Code.OK
     if not arguments.files:
         complain("check what?", "name model files, or a code with --explain; see `spn check --help`")

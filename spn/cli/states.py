@@ -94,7 +94,8 @@ def _remarks(found: States, listed: int | None) -> list[str]:
         lines.append(f"{count(found.stuck, 'stuck marking')}: transitions are enabled, but every speed is 0")
     if found.never:
         lines.append(f"never fired: {_listed(found.never)}")
-    lines.append("live: every transition can always fire again" if found.live else f"not live{_lost(found)}")
+    if found.net.transitions:
+        lines.append("live: every transition can always fire again" if found.live else f"not live{_lost(found)}")
     if listed is not None and listed < len(found):
         lines.append(f"{count(listed, 'marking')} of {len(found):,} listed")
     if found.approximate:

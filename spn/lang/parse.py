@@ -733,6 +733,10 @@ def is_condition(node: ast.Expr) -> bool:
             return True
         case ast.Binary(op=op):
             return op in COMPARISONS or op in LOGICAL
+        case ast.Reduction(function=f):
+            return f.text in ("all", "any")
+        case ast.Conditional(then=a, otherwise=b):
+            return is_condition(a) and is_condition(b)
     return False
 
 

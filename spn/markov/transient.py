@@ -24,6 +24,7 @@ from spn.markov.reduction import Plan
 from spn.reach.space import Floats, Ints, Rates
 
 TAIL = 1e-16  # of the Poisson distribution that is left out, on each side
+AT_REST = 1e-16  # change of the transition probabilities over a doubled step below which they stay
 SETTLED = 1e-13  # how far the rest of the products can move the distribution when they are given up
 DENSE = 200  # states up to which matrices are dense
 SQUARED = 1_000  # states up to which squaring is possible
@@ -161,8 +162,8 @@ class Walk:
 
     def _squares(self, p: Floats, time: float) -> tuple[Floats, Floats]:
         """By doubling: P(2h) = P(h)^2, and the time spent L(2h) = L(h) + P(h) L(h)."""
-        doublings = max(0, math.ceil(math.log2(self.q * time)))
-        h = time / 2.0**doublings
+        doublings = max(0, math.ceil(math.log2(self.q) + math.log2(time)))
+        h = math.ldexp(time, -doublings)
         first, weights = poisson(self.q * h)
         weights = np.concatenate([np.zeros(first), weights])
         beyond = np.concatenate([np.cumsum(weights[::-1])[::-1][1:], [0.0]])
@@ -172,11 +173,15 @@ class Walk:
             move += w * power
             spent += b / self.q * power
             power = power @ self._dense()
-        for _ in range(doublings):
+        for left in range(doublings, 0, -1):
             spent = spent + move @ spent
-            move = move @ move
+            before, move = move, move @ move
             total = move.sum(axis=1)
             move /= total[:, None]
+            if np.abs(move - before).max() <= AT_REST:  # all further ones are like it: P P = P, so L(2^k h) = L + (2^k - 1) P L
+                lasting = move @ spent
+                spent = spent + np.ldexp(lasting, left - 1) - lasting
+                break
         return np.asarray(p @ move), np.asarray(p @ spent)
 
 

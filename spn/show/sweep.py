@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from spn.result import Finding, Result, Value
 
 
+MOST_NOTES = 6
+
+
 class Point(Protocol):
     """One point: what this module reads of it."""
 
@@ -94,8 +97,23 @@ def sweep_notes(table: Table) -> Iterable[str]:
     yield f"{len(table.rows)} points, method {', '.join(methods)}"
     if any(not r.result.converged for r in table.rows):
         yield "where there is a ! the accuracy asked for was not reached"
+    yield from _notes_of_points(table)
     if not table.complete:
         yield "interrupted: the rows are those that were done"
+
+
+def _notes_of_points(table: Table) -> Iterable[str]:
+    """What is said of some points only, the first few."""
+    dimensions = _dimensions(table.model)
+    said = [(r, note) for r in table.rows for note in r.result.notes]
+    everywhere = {note for _, note in said if all(note in r.result.notes for r in table.rows)}
+    told = [(r, note) for r, note in said if note not in everywhere]
+    for r, note in told[:MOST_NOTES]:
+        point = ", ".join(f"{n} = {quantity(r.parameters[n], dimensions[n])}" for n in table.names)
+        yield f"at {point}: {note}"
+    if len(told) > MOST_NOTES:
+        yield f"{len(told) - MOST_NOTES} more notes on single points, with --json"
+    yield from sorted(everywhere)
 
 
 def sweep_text(table: Table) -> str:

@@ -36,6 +36,8 @@ FEW, MANY = (-2, -1, 1, 2), (-4, -3, -2, -1, 1, 2, 3, 4)  # steps, where both si
 ASIDE = (0, 1, 2, 3, 4, 5, 6)  # where one side is not
 AGREED = 1e-11  # relative difference of two orders from which no more points are needed
 ROUGH = 1e-6  # from which there is no derivative to speak of
+ROUNDING = 1e-12  # of its terms: a sum below is 0
+NOISE = 1e-10  # an elasticity below is rounding
 KINK = 1e-3  # jump of a slope, relative to the slope, from which there is none either
 
 
@@ -147,15 +149,20 @@ def _special(m: Measure, net: Net) -> bool:
 
 def _ranked(measures: Sequence[Measure], found: Sequence[Sensitivity]) -> tuple[Sensitivity, ...]:
     order = {m.name: k for k, m in enumerate(measures)}
-    return tuple(sorted(found, key=lambda s: (order[s.measure], -abs(s.elasticity) if s.elasticity == s.elasticity else 1.0)))
+    return tuple(sorted(found, key=lambda s: (order[s.measure], -_told(s.elasticity) if s.elasticity == s.elasticity else 1.0)))
+
+
+def _told(elasticity: float) -> float:
+    """The size of an elasticity without what rounding made of it, so that equal ones stay in the order of the net."""
+    return float(f"{abs(elasticity):.8g}") if abs(elasticity) > NOISE else 0.0
 
 
 def _bottlenecks(measures: Sequence[Measure], speeds: Sequence[Sensitivity]) -> dict[str, str]:
     named = {}
     for m in measures:
-        own = [s for s in speeds if s.measure == m.name and abs(s.elasticity) > 0]
+        own = [s for s in speeds if s.measure == m.name and _told(s.elasticity) > 0]
         if own:
-            named[m.name] = max(own, key=lambda s: abs(s.elasticity)).parameter
+            named[m.name] = max(own, key=lambda s: _told(s.elasticity)).parameter
     return named
 
 
@@ -211,7 +218,10 @@ class _Asked:
         self.rates = restrict(base.space.rates, self.final.states)
         inside = self.final.states
         solver = Adjoints(self.rates, self.pi[inside], options.tolerance)
-        self.adjoints: list[Adjoint] = [solver.solve(self._gains(k)[inside]) for k in range(len(base.model.measures))]
+        gains = [self._gains(k) for k in range(len(base.model.measures))]
+        self.adjoints: list[Adjoint] = [solver.solve(g[inside]) for g in gains]
+        with np.errstate(all="ignore"):
+            self.terms = [float(np.abs(g * self.pi).sum()) for g in gains]  # how large what is summed up to the measure is
         self.notes: list[str] = []
 
     def _gains(self, k: int) -> Floats:
@@ -225,7 +235,8 @@ class _Asked:
             at = [value(m.body, net, {**known, p: known[p] + j * step}) for j in MANY]
             factor = math.fsum(float(w) * v for w, v in zip(weights(MANY), at, strict=True)) / step
             reward = np.where(self.pi > 0, self.base.rewards[p], 0.0)
-            gains += factor * reward
+            with np.errstate(invalid="ignore", over="ignore"):  # a measure beyond the range of numbers; the error says so
+                gains += factor * reward
         return gains
 
     def result(self, seconds: float) -> Result:
@@ -283,6 +294,8 @@ class _Asked:
         self, measure: str, name: str, kind: str, at: float, derivative: float, scale: float, error: float, k: int, note: str = ""
     ) -> Sensitivity:
         base = self.values[k]
+        if abs(base) <= ROUNDING * self.terms[k]:
+            base, note = 0.0, note or "the measure is 0"
         if error > ROUGH:
             derivative, note = math.nan, "the rates are not smooth in it here"
         elasticity = derivative * scale / base if base else math.nan

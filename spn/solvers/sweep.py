@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spn.errors import AnalysisError, refuse
+from spn.errors import AnalysisError, SpnError, refuse
 from spn.expr.nodes import Exact
 from spn.model import Model, Sweep
 from spn.result import Result, plain_value
@@ -53,13 +53,26 @@ def sweep(model: Model, method: str = "auto", *, watch: Callable[[str, float], N
         for point in s.points:
             values = dict(zip(s.names, point, strict=True))
             if watch is not None:
-                watch(", ".join(f"{n} = {float(v):g}" for n, v in values.items()), done / total)
-            rows.append(Row(parameters=values, result=solve(at(model, values), method, **options)))
+                watch(_shown(values), done / total)
+            rows.append(Row(parameters=values, result=_solved(model, values, method, options)))
             done += 1
             if rows[-1].result.details.get("interrupted"):
                 return (*tables, Table(model=model, names=s.names, rows=tuple(rows), complete=False))
         tables.append(Table(model=model, names=s.names, rows=tuple(rows)))
     return tuple(tables)
+
+
+def _solved(model: Model, values: dict[str, Exact], method: str, options: Mapping[str, Any]) -> Result:
+    """The answer at one point; an error says at which."""
+    try:
+        return solve(at(model, values), method, **options)
+    except SpnError as error:
+        first, *others = error.diagnostics
+        raise type(error)(replace(first, notes=(*first.notes, f"at {_shown(values)} of the sweep")), *others) from None
+
+
+def _shown(values: Mapping[str, Exact]) -> str:
+    return ", ".join(f"{n} = {float(v):g}" for n, v in values.items())
 
 
 def at(model: Model, values: dict[str, Exact]) -> Model:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from spn.errors import AnalysisError
+from spn.errors import AnalysisError, SpnError
 from spn.loading import parse
 from spn.model import Model
 from spn.sim import simulate
@@ -260,3 +260,41 @@ def test_a_net_built_by_hand_cannot_be_swept() -> None:
     with pytest.raises(AnalysisError) as e:
         sweep(replace(parse(SWEPT), variant=None))
     assert e.value.diagnostics[0].code == "E0631"
+
+
+def test_times_beyond_all_numbers() -> None:
+    """Rates and times whose product is no number any more: the chain has long come to rest."""
+    net = "place a = 1, b timed t : a -> b ~ exp(rate = 3e10/s) timed u : b -> a ~ exp(rate = 1e10/s)"
+    result = solve(parse(f"{net} measure x = P(#b == 1) at 1e299 s measure y = E(#b) total over 0 s..1e299 s"), method="ctmc")
+    assert result["x"] == pytest.approx(0.75, rel=1e-12) and result["y"] == pytest.approx(7.5e298, rel=1e-12)
+
+
+@pytest.mark.parametrize("time", [1.0, 1e3, 1e7])
+def test_a_long_time_by_doubled_steps(time: float) -> None:
+    """Two states with rates 3 and 1: P(b at t) = 3/4 (1 - e^(-4t)), and its integral."""
+    net = "units none place a = 1, b timed t : a -> b ~ exp(rate = 3) timed u : b -> a ~ exp(rate = 1)"
+    result = solve(parse(f"{net} measure x = P(#b == 1) at {time} measure y = E(#b) total over 0..{time}"), method="ctmc")
+    assert result["x"] == pytest.approx(-0.75 * math.expm1(-4 * time), rel=1e-12)
+    assert result["y"] == pytest.approx(0.75 * (time + math.expm1(-4 * time) / 4), rel=1e-12)
+
+
+def test_replicas_in_the_condition_of_a_first_passage() -> None:
+    """Two machines that fail at rate 1: the first to fail, and both."""
+    net = "place a[i in 1..2] = 1 timed t[i in 1..2] : a[i] -> ~ exp(rate = 1/s)"
+    asked = "measure f = P(time until any(#a[i] == 0 for i in 1..2) <= 1 s) measure g = P(time until all(#a[i] == 0 for i in 1..2) <= 1 s)"
+    result = solve(parse(f"{net} {asked}"), method="ctmc")
+    assert result["f"] == pytest.approx(-math.expm1(-2)) and result["g"] == pytest.approx(math.expm1(-1) ** 2)
+
+
+def test_an_error_in_a_sweep_says_at_which_point() -> None:
+    net = "place a = 1, b timed t : a -> b ~ exp(rate = 1/s / abs(n - 2)) timed u : b -> a ~ exp(rate = 1/s)"
+    text = f"param n : count = 1 {net} sweep n in 0..3"
+    with pytest.raises(SpnError) as e:
+        sweep(parse(f"{text} measure x = throughput(u)"))
+    assert e.value.diagnostics[0].notes[-1] == "at n = 2 of the sweep"
+
+
+def test_what_is_said_of_single_points_is_shown_under_the_table() -> None:
+    text = "param n : count = 1 place a = n, b timed t : a -> b ~ exp(rate = 1/s) timed u : b -> a ~ exp(rate = 1/s) sweep n in 0..2"
+    (table,) = sweep(parse(f"{text} measure so = sojourn(a)"))
+    assert "at n = 0: so: undefined, a division by 0 or the like" in repr(table)

@@ -132,3 +132,41 @@ def test_refusals() -> None:
         with pytest.raises(spn.AnalysisError) as caught:
             spn.sensitivity(spn.parse(text), measures)
         assert caught.value.diagnostics[0].code == code
+
+
+def test_a_difference_that_is_0_has_no_elasticity_and_constants_no_bottleneck() -> None:
+    """The flows into and out of a place are equal, the tokens of a closed net constant: what rounding leaves of either says nothing."""
+    text = """
+    place a = 2, q
+    timed t : a -> q ~ exp(rate = 2/s) servers inf
+    timed u : q -> a ~ exp(rate = 2.5/s) servers 1
+    measure y = throughput(u) - throughput(t)
+    measure c = E(#a) + E(#q)
+    measure x = throughput(u)
+    """
+    found = spn.sensitivity(spn.parse(text))
+    assert all(math.isnan(found["y", t].elasticity) and found["y", t].note == "the measure is 0" for t in ("t", "u"))
+    assert list(found.bottleneck) == ["x"]
+
+
+def test_equal_elasticities_stay_in_the_order_of_the_net() -> None:
+    text = """
+    place p[i in 1..4] = if(i == 1, 3, 0)
+    timed t[i in 1..4] : p[i] -> p[i mod 4 + 1] ~ exp(rate = 1/s) servers 1
+    measure x = throughput(t[1])
+    """
+    found = spn.sensitivity(spn.parse(text))
+    assert [s.parameter for s in found.speeds] == [f"t[{i}]" for i in range(1, 5)]
+    assert "the speeds of t[1], t[2], t[3] and t[4], each alike" in repr(found)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_near_the_end_of_their_range_give_no_warning() -> None:
+    text = """
+    place a = 1, b
+    timed t : a -> b ~ exp(mean = 1e300 s)
+    timed u : b -> a ~ exp(mean = 1e300 s)
+    measure x = throughput(u)
+    measure so = sojourn(a)
+    """
+    assert repr(spn.sensitivity(spn.parse(text)))
