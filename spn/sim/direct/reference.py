@@ -25,6 +25,7 @@ from spn.sim.explain import explain
 from spn.sim.loop import zero_time_loop
 from spn.sim.meter import Meter
 
+ROOM = 2_000_000  # numbers kept about markings that may come again
 LAST = 1000  # firings looked back at to see who takes part in a zero-time loop
 
 
@@ -53,7 +54,7 @@ class DirectTrajectory:
         self._due: float | None = None
         self._known: dict[Marking, tuple[list[float], dict[str, int]]] = {}
         self._choices: dict[Marking, list[tuple[int, float]]] = {}
-        self._sums: list[float] = []
+        self.sums: list[float] = []  # of the rates, see spn.sim.direct.layout
         self._at_instant: list[int] = []
         self._limit = 0
 
@@ -69,7 +70,7 @@ class DirectTrajectory:
 
     def run(self, firings: int, horizon: float) -> Ending:
         """See :meth:`spn.sim.engine.Engine.run`."""
-        if not self._sums:
+        if not self.sums:
             self._limit = zero_time_limit(len(self.marking), len(self.rules.transitions), sum(self.marking))
             self._settle(counted=False)
         until = self.firings + firings
@@ -99,7 +100,7 @@ class DirectTrajectory:
 
     def _draw(self) -> bool:
         """Draw the instant of the next firing; False where nothing will ever fire."""
-        total = self._sums[1]
+        total = self.sums[1]
         if total == 0:
             return False
         if not total < math.inf:
@@ -118,12 +119,12 @@ class DirectTrajectory:
 
     def _slot(self) -> int:
         """A slot, with probability in proportion to its rate; never one of rate 0."""
-        r = self.random.random() * self._sums[1]
+        r = self.random.random() * self.sums[1]
         node = 1
         while node < self.plan.leaves:
             node *= 2
-            if r >= self._sums[node] and self._sums[node + 1] > 0:
-                r -= self._sums[node]
+            if r >= self.sums[node] and self.sums[node + 1] > 0:
+                r -= self.sums[node]
                 node += 1
         return node - self.plan.leaves
 
@@ -141,8 +142,11 @@ class DirectTrajectory:
         while choices := self._immediates():
             self._fire(self._choose(choices), counted=counted)
         if self.marking not in self._known:
+            if len(self._known) * self.plan.leaves > ROOM:
+                self._known.clear()
+                self._choices.clear()
             self._known[self.marking] = self._read()
-        self._sums, running = self._known[self.marking]
+        self.sums, running = self._known[self.marking]
         self.meter.changed(self.marking, running, dict.fromkeys(self.rules.links, 0.0))
 
     def _immediates(self) -> list[tuple[int, float]]:
