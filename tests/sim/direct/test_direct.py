@@ -201,6 +201,53 @@ def test_sums_do_not_drift() -> None:
     assert fast.state[begin : begin + 2 * fast.plan.leaves].view(np.float64)[1:].tolist() == slow.sums[1:]
 
 
+def refused(engine: DirectTrajectory | CompiledDirect) -> list[str]:
+    with pytest.raises(SpnError) as caught:
+        engine.run(1000, math.inf)
+    return [d.code for d in caught.value.diagnostics]
+
+
+def test_a_sum_of_rates_beyond_double_precision_is_an_error() -> None:
+    t = Timed(name="t", law=exp(1e308), arcs=(takes("a"), gives("a")), servers=INFINITE)
+    for engine in pair_of(Net(places=(Place(name="a", initial=100),), transitions=(t,))):
+        assert refused(engine) == ["E0703"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_loop_of_immediates_is_an_error(at_once: bool) -> None:
+    """Met in the initial marking, or after a firing."""
+    net = Net(
+        places=(Place(name="a", initial=1), Place(name="b", initial=int(at_once)), Place(name="c")),
+        transitions=(
+            Timed(name="t", law=exp(1.0), arcs=(takes("a"), gives("b"))),
+            Immediate(name="there", arcs=(takes("b"), gives("c"))),
+            Immediate(name="back", arcs=(takes("c"), gives("b"))),
+        ),
+    )
+    for engine in pair_of(net):
+        assert refused(engine) == ["E0701"]
+
+
+def test_a_long_chain_of_immediates_reads_every_rate_again() -> None:
+    """One firing lets 40 tokens through, more than the kernel keeps a list of; the rates after it are those of the marking."""
+    net = Net(
+        places=(Place(name="a", initial=2), Place(name="b"), Place(name="c")),
+        transitions=(
+            Timed(name="t", law=exp(1.0), arcs=(takes("a"), gives("b", 40))),
+            Immediate(name="pass", arcs=(takes("b"), gives("c"))),
+            Timed(name="u", law=exp(0.01), arcs=(takes("c"),), servers=INFINITE),
+        ),
+    )
+    slow, fast = pair(net_with_places(net), 2)
+    same(story(fast, math.inf), story(slow, math.inf))
+
+
+def net_with_places(net: Net) -> Net:
+    """With the places that :func:`primitives_of` measures."""
+    names = {p.name for p in net.places}
+    return replace(net, places=net.places + tuple(Place(name=p) for p in "abcd" if p not in names))
+
+
 def test_nothing_is_drawn_in_a_dead_net() -> None:
     net = Net(places=(Place(name="a"),), transitions=(Timed(name="t", law=exp(1.0), arcs=(takes("a"),)),))
     for engine in pair_of(net):
