@@ -10,7 +10,7 @@ immediates one more. A transition's rate is that of one clock times the clocks t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class DirectTrajectory:
         self.firings = 0
         self.marking: Marking = initial_marking(compiled.net)
         self.meter = Meter(self.rules, primitives)
+        self.on_firing: Callable[[int, Marking, float], None] | None = None  # told of counted firings: transition, marking after, time
         self._seed = self.random.words
         self._due: float | None = None
         self._known: dict[Marking, tuple[list[float], dict[str, int]]] = {}
@@ -92,6 +93,12 @@ class DirectTrajectory:
     def rates(self) -> Floats:
         """See :meth:`spn.sim.engine.Engine.rates`."""
         return np.array(self.meter.rates)
+
+    def forget(self, most: int) -> None:
+        """Drop what is remembered of markings, once it is of more than ``most``: it can be computed anew."""
+        for known in (self._known, self._choices):
+            if len(known) > most:
+                known.clear()
 
     def _hold(self, horizon: float) -> None:
         if math.isfinite(horizon) and horizon > self.time:
@@ -136,15 +143,15 @@ class DirectTrajectory:
             self.firings += 1
         self.marking = semantics.fire(self.rules, t, self.marking)
         self._at_instant.append(t)
+        if counted and self.on_firing is not None:
+            self.on_firing(t, self.marking, self.time)
 
     def _settle(self, *, counted: bool) -> None:
         """Fire immediates until the marking is tangible, then read the rates."""
         while choices := self._immediates():
             self._fire(self._choose(choices), counted=counted)
         if self.marking not in self._known:
-            if len(self._known) * self.plan.leaves > ROOM:
-                self._known.clear()
-                self._choices.clear()
+            self.forget(ROOM // self.plan.leaves)
             self._known[self.marking] = self._read()
         self.sums, running = self._known[self.marking]
         self.meter.changed(self.marking, running, dict.fromkeys(self.rules.links, 0.0))

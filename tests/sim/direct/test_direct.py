@@ -248,6 +248,19 @@ def net_with_places(net: Net) -> Net:
     return replace(net, places=net.places + tuple(Place(name=p) for p in "abcd" if p not in names))
 
 
+def test_every_firing_can_be_listened_to() -> None:
+    slow, fast = pair_of(queue(0.9, 10))
+    heard: list[tuple[int, tuple[int, ...], float]] = []
+    slow.on_firing = lambda t, marking, time: heard.append((t, marking, time))
+    slow.run(50, math.inf)
+    for t, marking, time in heard:
+        before = fast.marking
+        fast.run(1, math.inf)
+        assert (fast.marking, fast.time) == (marking, pytest.approx(time, rel=1e-12))
+        assert marking[0] - before[0] == (1, -1)[t]
+    assert len(heard) == 50
+
+
 def test_nothing_is_drawn_in_a_dead_net() -> None:
     net = Net(places=(Place(name="a"),), transitions=(Timed(name="t", law=exp(1.0), arcs=(takes("a"),)),))
     for engine in pair_of(net):
