@@ -72,6 +72,7 @@ class Crew:
         self.method = f"event queue ({hindered})" if hindered else "direct method (all laws are exponential)"
         self.kernels = KERNELS if hindered else DIRECT_KERNELS
         self.clocks = _clocks(net) if hindered else 0
+        self.dearer = 1 if self.plan is None else 1 + len(self.plan.slots) // 20  # a firing in Python, the more there is to look at
         self._start: Any = None
 
     def starting_in(self, marking: Marking) -> Crew:
@@ -82,7 +83,7 @@ class Crew:
     def use_kernel(self, firings: int) -> bool:
         """Whether a job of so many firings in all goes to the kernel: always once it is loaded, for it then costs nothing to use."""
         loaded = self.kernels in sys.modules
-        wanted = self.engine == "compiled" or (self.engine == "auto" and (loaded or firings + self.clocks > PYTHON_BUDGET))
+        wanted = self.engine == "compiled" or (self.engine == "auto" and (loaded or firings * self.dearer + self.clocks > PYTHON_BUDGET))
         if wanted and not loaded:
             with self.control.uncounted():
                 import_module(self.kernels)

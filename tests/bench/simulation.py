@@ -1,7 +1,7 @@
-"""Firings per CPU second of the simulator: exponential nets by either method, and SimPy's events per CPU second on the same M/M/1/10.
+"""Firings per CPU second of the simulator on exponential nets, beside the direct method in plain C, and SimPy on the same M/M/1/10.
 
-Run ``python -m tests.bench.simulation`` from the top of the checkout (needs the ``bench`` extra). All take turns, and the best of many
-short turns counts, since the load of a shared machine only ever slows a turn down.
+Run ``python -m tests.bench.simulation`` from the top of the checkout (needs the ``bench`` extra; C where there is a compiler). All take
+turns, and the best of many short turns counts, since the load of a shared machine only ever slows a turn down.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from functools import partial
 import numpy as np
 
 from spn.expr.nodes import tokens
-from spn.measure import FiringRate, Primitive, TimeAverage
+from spn.measure import FiringRate, TimeAverage
 from spn.net.model import INFINITE, Net, Place, Timed
 from spn.sim.direct.fast import CompiledDirect
 from spn.sim.direct.plan import plan
 from spn.sim.fast import CompiledTrajectory
 from spn.sim.setup import prepare
 from tests.bench.bench_kanban import kanban
+from tests.bench.in_c import best as best_in_c
 from tests.sim.nets import exp, gives, takes
 
 ARRIVAL, SERVICE, ROOM = 0.9, 1.0, 10
 WANTED = {"M/M/1/10": 25.0, "asgd100": 20.0, "kanban5": 12.0}  # million firings per CPU second by the direct method
+TO_C = 0.7  # of the same method in plain C
 TURNS = 60
 
 
@@ -96,15 +98,12 @@ def asgd(workers: int) -> Net:
     )
 
 
-NETS: dict[str, tuple[Net, tuple[Primitive, ...]]] = {
-    "M/M/1/10": (mm1k(), (TimeAverage(tokens("q")), FiringRate("serve"))),
-    "asgd100": (asgd(100), (TimeAverage(tokens("Up")), FiringRate("tUpd"))),
-    "kanban5": (kanban(5), (TimeAverage(tokens("m1")), FiringRate("tout"))),
-}
+NETS = {"M/M/1/10": (mm1k(), "q", "serve"), "asgd100": (asgd(100), "Up", "tUpd"), "kanban5": (kanban(5), "m1", "tout")}
 
 
-def engines(net: Net, primitives: tuple[Primitive, ...]) -> tuple[CompiledDirect, CompiledTrajectory]:
-    """The net by the direct method, and by clocks."""
+def engines(net: Net, place: str, transition: str) -> tuple[CompiledDirect, CompiledTrajectory]:
+    """The net by the direct method, and by clocks; measured are the tokens of a place and the firings of a transition."""
+    primitives = (TimeAverage(tokens(place)), FiringRate(transition))
     compiled = prepare(net, primitives)
     direct = CompiledDirect(compiled, primitives, plan(compiled), np.random.default_rng(1))
     return direct, CompiledTrajectory(compiled, primitives, np.random.default_rng(1))
@@ -116,15 +115,17 @@ def best(turn: Callable[[], float]) -> float:
 
 def main() -> int:
     slow = []
-    for name, (net, primitives) in NETS.items():
-        direct, clocks = engines(net, primitives)
-        kernel_turn(direct, 1000)
-        kernel_turn(clocks, 1000)
-        turns = [partial(kernel_turn, engine, 200_000) for engine in (direct, clocks)]
+    for name, watched in NETS.items():
+        pair = engines(*watched)
+        for engine in pair:
+            kernel_turn(engine, 1000)
+        turns = [partial(kernel_turn, engine, 200_000) for engine in pair]
         rounds = [[best(turn) for turn in turns] for _ in range(3)]
         ours, before = (max(r[k] for r in rounds) / 1e6 for k in range(2))
-        print(f"{name}: direct {ours:.1f} M firings/s (wanted {WANTED[name]:g}), clocks {before:.1f} M")
-        slow += [name] if ours < WANTED[name] else []
+        in_c = best_in_c(*watched)
+        beside = "no C compiler" if in_c is None else f"C {in_c / 1e6:.1f} M: ratio {ours * 1e6 / in_c:.2f} (wanted {TO_C})"
+        print(f"{name}: direct {ours:.1f} M firings/s (wanted {WANTED[name]:g}), clocks {before:.1f} M; {beside}")
+        slow += [name] if ours < WANTED[name] or ours * 1e6 < TO_C * (in_c or 0) else []
     theirs = max(best(lambda: simpy_turn(5_000)) for _ in range(3))
     print(f"M/M/1/10: SimPy {theirs / 1e6:.3f} M events/s")
     return 1 if slow else 0

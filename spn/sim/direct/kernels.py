@@ -45,7 +45,6 @@ from spn.sim.direct.layout import (
     N_HEIGHTS,
     N_LEAVES,
     N_LISTS,
-    N_NODES,
     N_SLOT,
     N_SLOTS,
     N_WIDTHS,
@@ -168,7 +167,7 @@ def bounded(conditions: int, servers: int, m: int) -> int:
 
 @inlined
 def read_rate(net: int, table: int, z: int, m: int, tree: int, k: int) -> int:
-    """Read the rate of slot ``k`` into its leaf."""
+    """Read the rate of slot ``k`` into its leaf, and bring the sums above it in line where it has changed."""
     slot = table + 8 * (geti(table, N_SLOT) + k * B_SIZE)
     t = geti(slot, B_TRANSITION)
     n = running(net, table, slot, t, m, address(z, Z_STACK))
@@ -181,16 +180,13 @@ def read_rate(net: int, table: int, z: int, m: int, tree: int, k: int) -> int:
     s = station(z, t)
     if n != geti(s, S_RUNNING):
         count_running(z, s, n)
-    setf(tree, geti(table, N_LEAVES) + k, rate)
+    node = geti(table, N_LEAVES) + k
+    if rate != getf(tree, node):
+        setf(tree, node, rate)
+        while node > 1:
+            node >>= 1
+            setf(tree, node, getf(tree, 2 * node) + getf(tree, 2 * node + 1))
     return 0
-
-
-@inlined
-def add_up(tree: int, nodes: int) -> None:
-    """Bring the listed sums in line with their parts, the deepest first."""
-    for i in range(1, 1 + geti(nodes, 0)):
-        node = geti(nodes, i)
-        setf(tree, node, getf(tree, 2 * node) + getf(tree, 2 * node + 1))
 
 
 @inlined
@@ -210,12 +206,10 @@ def read_expression(net: int, z: int, m: int, e: int) -> int:
 @inlined
 def refresh(net: int, table: int, z: int, m: int, tree: int, t: int) -> int:
     """Read again what the firing of ``t`` may have changed."""
-    lists = geti(table, N_LISTS) + 2 * t
-    affected = table + 8 * geti(table, lists)
+    affected = table + 8 * geti(table, geti(table, N_LISTS) + t)
     for i in range(1, 1 + geti(affected, 0)):
         if read_rate(net, table, z, m, tree, geti(affected, i)) != 0:
             return WRONG
-    add_up(tree, table + 8 * geti(table, lists + 1))
     listed = geti(net, record(net, t) + F_AFFECTED_EXPRESSIONS)
     for i in range(listed + 1, listed + 1 + geti(net, listed)):
         if read_expression(net, z, m, geti(net, i)) != 0:
@@ -228,7 +222,6 @@ def refresh_all(net: int, table: int, z: int, m: int, tree: int) -> int:
     for k in range(geti(table, N_SLOTS)):
         if read_rate(net, table, z, m, tree, k) != 0:
             return WRONG
-    add_up(tree, table + 8 * geti(table, N_NODES))
     for e in range(geti(net, geti(net, H_EXPRESSIONS))):
         if read_expression(net, z, m, e) != 0:
             return WRONG

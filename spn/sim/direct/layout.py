@@ -9,12 +9,11 @@ from __future__ import annotations
 N_LEAVES = 0  # a power of two
 N_SLOTS = 1
 N_SLOT = 2  # offset: records of the slots
-N_LISTS = 3  # offset: two words a transition (a list of slots whose rate its firing may change, a list of the nodes above them)
-N_NODES = 4  # offset: list of all inner nodes, the deepest first
-N_WIDTHS = 5  # offset: the ziggurat's tables
-N_ACCEPT = 6
-N_HEIGHTS = 7
-N_SIZE = 8
+N_LISTS = 3  # offset: for each transition the offset of a list: the slots whose rate its firing may change
+N_WIDTHS = 4  # offset: the ziggurat's tables
+N_ACCEPT = 5
+N_HEIGHTS = 6
+N_SIZE = 7
 
 B_TRANSITION = 0
 B_RATE = 1  # double: rate of one clock at speed 1

@@ -92,10 +92,12 @@ def _words(
     words[n.N_SLOT] = len(words)
     for t, rate, moves, how in zip(slots, rates, moving, conditions, strict=True):
         words += [t, word(rate), int(moves), *how]
-    words[n.N_NODES] = _listed(words, range(leaf_count - 1, 0, -1))
-    lists: list[int] = []
+    known: dict[tuple[int, ...], int] = {}  # equal lists once: where all depend on one place they would be as long as the net each
+    lists = []
     for affected in _affected(compiled, slots):
-        lists += [_listed(words, affected), _listed(words, _above(affected, leaf_count))]
+        if affected not in known:
+            known[affected] = _listed(words, affected)
+        lists.append(known[affected])
     words[n.N_LISTS] = len(words)
     words += lists
     widths, accept, heights = tables()
@@ -136,29 +138,17 @@ def _bound(kind: int, place: int, k: int) -> tuple[int, int, int] | None:
     return None
 
 
-def _listed(words: list[int], items: Iterable[int]) -> int:
+def _listed(words: list[int], items: Sequence[int]) -> int:
     """Append a list; its offset."""
-    found = list(items)
-    words += [len(found), *found]
-    return len(words) - len(found) - 1
+    words += [len(items), *items]
+    return len(words) - len(items) - 1
 
 
-def _affected(compiled: CompiledNet, slots: Sequence[int]) -> Iterable[list[int]]:
+def _affected(compiled: CompiledNet, slots: Sequence[int]) -> Iterable[tuple[int, ...]]:
     """By transition, the slots whose rate its firing may change: through the number of clocks or the speed."""
     slot = {t: k for k, t in enumerate(slots)}
     groups = compiled.groups
     reach = compiled.dependencies
     for i, clocks in enumerate(reach.timed):
         speeds = {m for r in reach.readers[i] if r < len(groups) for m in groups[r].members}
-        yield sorted(slot[t] for t in speeds | set(clocks))
-
-
-def _above(affected: Sequence[int], leaf_count: int) -> list[int]:
-    """The inner nodes above some slots, the deepest first."""
-    found: set[int] = set()
-    for k in affected:
-        node = (leaf_count + k) >> 1
-        while node:
-            found.add(node)
-            node >>= 1
-    return sorted(found, reverse=True)
+        yield tuple(sorted(slot[t] for t in speeds | set(clocks)))

@@ -10,7 +10,7 @@ immediates one more. A transition's rate is that of one clock times the clocks t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from spn.sim.explain import explain
 from spn.sim.loop import zero_time_loop
 from spn.sim.meter import Meter
 
+ROOM = 2_000_000  # numbers kept about markings that may come again
 LAST = 1000  # firings looked back at to see who takes part in a zero-time loop
 
 
@@ -49,11 +50,12 @@ class DirectTrajectory:
         self.firings = 0
         self.marking: Marking = initial_marking(compiled.net)
         self.meter = Meter(self.rules, primitives)
+        self.on_firing: Callable[[int, Marking, float], None] | None = None  # told of counted firings: transition, marking after, time
         self._seed = self.random.words
         self._due: float | None = None
         self._known: dict[Marking, tuple[list[float], dict[str, int]]] = {}
         self._choices: dict[Marking, list[tuple[int, float]]] = {}
-        self._sums: list[float] = []
+        self.sums: list[float] = []  # of the rates, see spn.sim.direct.layout
         self._at_instant: list[int] = []
         self._limit = 0
 
@@ -69,7 +71,7 @@ class DirectTrajectory:
 
     def run(self, firings: int, horizon: float) -> Ending:
         """See :meth:`spn.sim.engine.Engine.run`."""
-        if not self._sums:
+        if not self.sums:
             self._limit = zero_time_limit(len(self.marking), len(self.rules.transitions), sum(self.marking))
             self._settle(counted=False)
         until = self.firings + firings
@@ -92,6 +94,12 @@ class DirectTrajectory:
         """See :meth:`spn.sim.engine.Engine.rates`."""
         return np.array(self.meter.rates)
 
+    def forget(self, most: int) -> None:
+        """Drop what is remembered of markings, once it is of more than ``most``: it can be computed anew."""
+        for known in (self._known, self._choices):
+            if len(known) > most:
+                known.clear()
+
     def _hold(self, horizon: float) -> None:
         if math.isfinite(horizon) and horizon > self.time:
             self.meter.pass_time(horizon - self.time)
@@ -99,7 +107,7 @@ class DirectTrajectory:
 
     def _draw(self) -> bool:
         """Draw the instant of the next firing; False where nothing will ever fire."""
-        total = self._sums[1]
+        total = self.sums[1]
         if total == 0:
             return False
         if not total < math.inf:
@@ -118,12 +126,12 @@ class DirectTrajectory:
 
     def _slot(self) -> int:
         """A slot, with probability in proportion to its rate; never one of rate 0."""
-        r = self.random.random() * self._sums[1]
+        r = self.random.random() * self.sums[1]
         node = 1
         while node < self.plan.leaves:
             node *= 2
-            if r >= self._sums[node] and self._sums[node + 1] > 0:
-                r -= self._sums[node]
+            if r >= self.sums[node] and self.sums[node + 1] > 0:
+                r -= self.sums[node]
                 node += 1
         return node - self.plan.leaves
 
@@ -135,14 +143,17 @@ class DirectTrajectory:
             self.firings += 1
         self.marking = semantics.fire(self.rules, t, self.marking)
         self._at_instant.append(t)
+        if counted and self.on_firing is not None:
+            self.on_firing(t, self.marking, self.time)
 
     def _settle(self, *, counted: bool) -> None:
         """Fire immediates until the marking is tangible, then read the rates."""
         while choices := self._immediates():
             self._fire(self._choose(choices), counted=counted)
         if self.marking not in self._known:
+            self.forget(ROOM // self.plan.leaves)
             self._known[self.marking] = self._read()
-        self._sums, running = self._known[self.marking]
+        self.sums, running = self._known[self.marking]
         self.meter.changed(self.marking, running, dict.fromkeys(self.rules.links, 0.0))
 
     def _immediates(self) -> list[tuple[int, float]]:

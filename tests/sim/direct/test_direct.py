@@ -16,10 +16,12 @@ from spn.expr.nodes import Number, conditional, equal, tokens
 from spn.measure import FiringRate, RunningClocks, TimeAverage
 from spn.net.model import INFINITE, Immediate, Memory, Net, Place, Timed
 from spn.sim.direct.fast import CompiledDirect
+from spn.sim.direct.layout import D_TREE
 from spn.sim.direct.plan import obstacle, plan
 from spn.sim.direct.reference import DirectTrajectory
 from spn.sim.engine import Ending
 from spn.sim.fast import CompiledTrajectory
+from spn.sim.layout import Z_DIRECT
 from spn.sim.setup import prepare
 from tests.sim.nets import det, exp, gives, primitives_of, random_nets, takes
 
@@ -182,6 +184,81 @@ def pair_of(net: Net) -> tuple[DirectTrajectory, CompiledDirect]:
     tables = plan(compiled)
     slow = DirectTrajectory(compiled, (), tables, np.random.default_rng(1))
     return slow, CompiledDirect(compiled, (), tables, np.random.default_rng(1))
+
+
+def test_sums_do_not_drift() -> None:
+    """After a million firings with rates over twelve decades every sum is that of the rates in the marking, to the last bit."""
+    places = tuple(Place(name=p, initial=k) for p, k in zip("abcde", (7, 0, 3, 0, 5), strict=True))
+    transitions = tuple(
+        Timed(name=f"t{i}", law=exp(0.1 * 300.0**i), arcs=(takes(p), gives(q)), servers=INFINITE if i % 2 else 2)
+        for i, (p, q) in enumerate(zip("abcde", "bcdea", strict=True))
+    )
+    slow, fast = pair_of(Net(places=places, transitions=transitions))
+    fast.run(1_000_000, math.inf)
+    slow.marking = fast.marking
+    slow.run(0, math.inf)
+    begin = int(fast.state[Z_DIRECT]) + D_TREE
+    assert fast.state[begin : begin + 2 * fast.plan.leaves].view(np.float64)[1:].tolist() == slow.sums[1:]
+
+
+def refused(engine: DirectTrajectory | CompiledDirect) -> list[str]:
+    with pytest.raises(SpnError) as caught:
+        engine.run(1000, math.inf)
+    return [d.code for d in caught.value.diagnostics]
+
+
+def test_a_sum_of_rates_beyond_double_precision_is_an_error() -> None:
+    t = Timed(name="t", law=exp(1e308), arcs=(takes("a"), gives("a")), servers=INFINITE)
+    for engine in pair_of(Net(places=(Place(name="a", initial=100),), transitions=(t,))):
+        assert refused(engine) == ["E0703"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_loop_of_immediates_is_an_error(at_once: bool) -> None:
+    """Met in the initial marking, or after a firing."""
+    net = Net(
+        places=(Place(name="a", initial=1), Place(name="b", initial=int(at_once)), Place(name="c")),
+        transitions=(
+            Timed(name="t", law=exp(1.0), arcs=(takes("a"), gives("b"))),
+            Immediate(name="there", arcs=(takes("b"), gives("c"))),
+            Immediate(name="back", arcs=(takes("c"), gives("b"))),
+        ),
+    )
+    for engine in pair_of(net):
+        assert refused(engine) == ["E0701"]
+
+
+def test_a_long_chain_of_immediates_reads_every_rate_again() -> None:
+    """One firing lets 40 tokens through, more than the kernel keeps a list of; the rates after it are those of the marking."""
+    net = Net(
+        places=(Place(name="a", initial=2), Place(name="b"), Place(name="c")),
+        transitions=(
+            Timed(name="t", law=exp(1.0), arcs=(takes("a"), gives("b", 40))),
+            Immediate(name="pass", arcs=(takes("b"), gives("c"))),
+            Timed(name="u", law=exp(0.01), arcs=(takes("c"),), servers=INFINITE),
+        ),
+    )
+    slow, fast = pair(net_with_places(net), 2)
+    same(story(fast, math.inf), story(slow, math.inf))
+
+
+def net_with_places(net: Net) -> Net:
+    """With the places that :func:`primitives_of` measures."""
+    names = {p.name for p in net.places}
+    return replace(net, places=net.places + tuple(Place(name=p) for p in "abcd" if p not in names))
+
+
+def test_every_firing_can_be_listened_to() -> None:
+    slow, fast = pair_of(queue(0.9, 10))
+    heard: list[tuple[int, tuple[int, ...], float]] = []
+    slow.on_firing = lambda t, marking, time: heard.append((t, marking, time))
+    slow.run(50, math.inf)
+    for t, marking, time in heard:
+        before = fast.marking
+        fast.run(1, math.inf)
+        assert (fast.marking, fast.time) == (marking, pytest.approx(time, rel=1e-12))
+        assert marking[0] - before[0] == (1, -1)[t]
+    assert len(heard) == 50
 
 
 def test_nothing_is_drawn_in_a_dead_net() -> None:
