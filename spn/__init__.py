@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spn.sgd.compare import Comparison, compare
     from spn.sim import simulate
     from spn.sim.histogram import Histogram, histogram
+    from spn.sim.history import History, path, write_path
     from spn.solvers import solve
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
@@ -37,6 +38,7 @@ _WHERE = {
     "Comparison": "spn.sgd.compare",
     "DataError": "spn.errors",
     "Histogram": "spn.sim.histogram",
+    "History": "spn.sim.history",
     "Measure": "spn.measure",
     "Model": "spn.model",
     "ModelError": "spn.errors",
@@ -62,6 +64,7 @@ _WHERE = {
     "law": "spn.dist.make",
     "load": "spn.loading",
     "parse": "spn.loading",
+    "path": "spn.sim.history",
     "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
@@ -69,6 +72,7 @@ _WHERE = {
     "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
+    "write_path": "spn.sim.history",
 }
 
 __all__ = [
@@ -77,6 +81,7 @@ __all__ = [
     "Comparison",
     "DataError",
     "Histogram",
+    "History",
     "Measure",
     "Model",
     "ModelError",
@@ -103,6 +108,7 @@ __all__ = [
     "law",
     "load",
     "parse",
+    "path",
     "sensitivity",
     "simulate",
     "solve",
@@ -110,6 +116,7 @@ __all__ = [
     "structure",
     "sweep",
     "tokens",
+    "write_path",
 ]
 
 

@@ -158,6 +158,7 @@ def _simulate(commands: Any) -> None:
     _sampling(p)
     p.add_argument("--max-seconds", type=_typed(seconds), metavar="T", help="stop after this much computing time")
     p.add_argument("--histogram", metavar="EXPR", help="how an expression is distributed, instead of the measures: '#q', '#q | serve'")
+    p.add_argument("--path", metavar="OUT", help="write every firing up to --horizon to a .csv or .parquet file, instead of the measures")
     p.add_argument("--max-firings", type=_whole(1), metavar="N", help="stop after so many firings (default: 1e9)")
     _json(p)
     _result_file(p)
