@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from spn.sim import simulate
     from spn.sim.histogram import Histogram, histogram
     from spn.sim.history import History, path, write_path
+    from spn.sim.paired import Differences, difference
     from spn.solvers import solve
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
@@ -39,6 +40,7 @@ _WHERE = {
     "DataError": "spn.errors",
     "Histogram": "spn.sim.histogram",
     "History": "spn.sim.history",
+    "Differences": "spn.sim.paired",
     "Measure": "spn.measure",
     "Model": "spn.model",
     "ModelError": "spn.errors",
@@ -56,6 +58,7 @@ _WHERE = {
     "call": "spn.expr.nodes",
     "compare": "spn.sgd.compare",
     "conditional": "spn.expr.nodes",
+    "difference": "spn.sim.paired",
     "draw": "spn.report.draw",
     "equal": "spn.expr.nodes",
     "fit": "spn.fitting",
@@ -80,6 +83,7 @@ __all__ = [
     "Average",
     "Comparison",
     "DataError",
+    "Differences",
     "Histogram",
     "History",
     "Measure",
@@ -100,6 +104,7 @@ __all__ = [
     "call",
     "compare",
     "conditional",
+    "difference",
     "draw",
     "equal",
     "fit",
