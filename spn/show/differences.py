@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from spn.show.grid import Align, Column, Grid, plain
@@ -25,6 +26,12 @@ def differences_grid(found: Differences) -> Grid:
         Column("gain", Align.RIGHT),
     )
     return Grid(columns, tuple(_row(d, found.unit_factor) for d in found.rows))
+
+
+def contrast_grid(over: str, points: Sequence[tuple[str, Differences]]) -> Grid:
+    """The same at several values of a parameter, which stand in the first column."""
+    columns = (Column(over, Align.RIGHT), *differences_grid(points[0][1]).columns)
+    return Grid(columns, tuple((at, *row) for at, found in points for row in differences_grid(found).rows))
 
 
 def _row(d: Difference, factor: float) -> tuple[str, ...]:
