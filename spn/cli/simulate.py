@@ -9,12 +9,16 @@ from spn.cli.codes import Code
 from spn.cli.sampling import options
 from spn.cli.terminal import Progress, note, prose, say, show
 from spn.report.draw import write
+from spn.result import plain
+from spn.show.text import count, number
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate the model and print the estimates of its measures."""
     from spn.sim import simulate
 
+    if arguments.path is not None:
+        return _path(arguments)
     if arguments.histogram is not None:
         return _histogram(arguments)
     model = with_questions(loaded(arguments))
@@ -48,3 +52,23 @@ def _histogram(arguments: argparse.Namespace) -> int:
     if found.details.get("interrupted"):
         return Code.INTERRUPTED
     return Code.OK if found.converged else Code.FAILED
+
+
+def _path(arguments: argparse.Namespace) -> int:
+    from spn.report.draw import writable
+    from spn.sim.history import write_path
+
+    writable(arguments.path)
+    limits = {name: value for name in ("max_seconds", "max_firings") if (value := getattr(arguments, name)) is not None}
+    written = write_path(loaded(arguments), arguments.path, arguments.horizon, seed=arguments.seed, **limits)
+    if arguments.json:
+        print_json(plain(written))
+    else:
+        ends = {"still": "nothing happens after that", "horizon": "the horizon", "firings": "before the horizon"}
+        reached = f"{number(written.time)} s ({ends[written.ending]})"
+        say(f"{written.path}: {count(written.firings, 'firing')} up to {reached}, seed {written.seed}")
+        for line in written.notes:
+            say(f"note: {line}")
+    if written.interrupted:
+        return Code.INTERRUPTED
+    return Code.FAILED if written.notes else Code.OK
