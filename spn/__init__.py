@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from spn.result import Result
     from spn.sgd.compare import Comparison, compare
     from spn.sim import simulate
+    from spn.sim.histogram import Histogram, histogram
+    from spn.sim.history import History, path, write_path
+    from spn.sim.paired import Differences, difference
     from spn.solvers import solve
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
@@ -35,6 +38,9 @@ _WHERE = {
     "Average": "spn.measure",
     "Comparison": "spn.sgd.compare",
     "DataError": "spn.errors",
+    "Histogram": "spn.sim.histogram",
+    "History": "spn.sim.history",
+    "Differences": "spn.sim.paired",
     "Measure": "spn.measure",
     "Model": "spn.model",
     "ModelError": "spn.errors",
@@ -52,13 +58,16 @@ _WHERE = {
     "call": "spn.expr.nodes",
     "compare": "spn.sgd.compare",
     "conditional": "spn.expr.nodes",
+    "difference": "spn.sim.paired",
     "draw": "spn.report.draw",
     "equal": "spn.expr.nodes",
     "fit": "spn.fitting",
     "fit_file": "spn.fitting",
+    "histogram": "spn.sim.histogram",
     "law": "spn.dist.make",
     "load": "spn.loading",
     "parse": "spn.loading",
+    "path": "spn.sim.history",
     "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
@@ -66,6 +75,7 @@ _WHERE = {
     "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
+    "write_path": "spn.sim.history",
 }
 
 __all__ = [
@@ -73,6 +83,9 @@ __all__ = [
     "Average",
     "Comparison",
     "DataError",
+    "Differences",
+    "Histogram",
+    "History",
     "Measure",
     "Model",
     "ModelError",
@@ -91,13 +104,16 @@ __all__ = [
     "call",
     "compare",
     "conditional",
+    "difference",
     "draw",
     "equal",
     "fit",
     "fit_file",
+    "histogram",
     "law",
     "load",
     "parse",
+    "path",
     "sensitivity",
     "simulate",
     "solve",
@@ -105,6 +121,7 @@ __all__ = [
     "structure",
     "sweep",
     "tokens",
+    "write_path",
 ]
 
 

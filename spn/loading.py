@@ -14,7 +14,7 @@ from typing import Any
 
 from spn import resources
 from spn.errors import DataError, ModelError, nearest, refuse
-from spn.expr.nodes import Exact
+from spn.expr.nodes import Exact, Node
 from spn.interop import Format, as_bytes, format_of
 from spn.lang.ast import File
 from spn.lang.elaborate import declarations, elaborate
@@ -127,7 +127,20 @@ def elaborated(file: File, base: Path) -> Model:
 def _model(file: File, name: str, base: Path, given: Mapping[str, Setting]) -> Model:
     files = Files(base)
     model = elaborate(file, name=name, given=given, resolver=files, reader=files)
-    return replace(model, variant=partial(_variant, file, name, base, given))
+    return replace(model, variant=partial(_variant, file, name, base, given), reader=partial(_question, file, name, base, given))
+
+
+def _question(file: File, name: str, base: Path, given: Mapping[str, Setting], text: str) -> Node:
+    """A question about the model, read as the body of a measure is."""
+    fresh = "question"
+    while fresh in file.source.text:
+        fresh += "_"
+    asked = parse_text(_source("<question>", f"measure {fresh} = {text}"))
+    if len(asked.statements) != 1:
+        raise refuse(ModelError, "E0101", f"one question is due, not {text!r}")
+    files = Files(base)
+    both = replace(file, statements=(*file.statements, *asked.statements))
+    return next(m.body for m in elaborate(both, name=name, given=given, resolver=files, reader=files).measures if m.name == fresh)
 
 
 def _variant(file: File, name: str, base: Path, given: Mapping[str, Setting], values: Mapping[str, Exact]) -> Model:

@@ -58,7 +58,8 @@ class Sweep:
 class Model:
     """What a file means once parameters have values. ``unitless`` marks a ``units none`` file: results carry no units.
     ``warnings`` are the findings of the checks that do not make the model wrong; ``fits`` describes every fitted law used.
-    ``variant`` makes the same model with other values of parameters, in base units; a net built by hand has none."""
+    ``variant`` makes the same model with other values of parameters, in base units; ``reader`` reads the text of a question about it,
+    such as ``E(#q)``; a net built by hand has neither."""
 
     name: str
     net: Net
@@ -73,6 +74,7 @@ class Model:
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
     source: Source | None = field(default=None, compare=False, repr=False)
     variant: Callable[[Mapping[str, Exact]], Model] | None = field(default=None, compare=False, repr=False)
+    reader: Callable[[str], Node] | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
         """Its size, its parameters and its measures, in a few lines; the fields hold the rest."""

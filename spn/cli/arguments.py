@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
 from spn import __version__
 from spn.cli.codes import Code
-from spn.cli.inputs import seconds, share
+from spn.cli.inputs import positive, seconds, share
 from spn.cli.terminal import complain
 from spn.errors import nearest
 
@@ -69,6 +70,11 @@ def _whole(least: int) -> Callable[[str], int]:
         return int(text)
 
     return parse
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Names between commas; those of components may have commas in brackets: ``busy[1,2]``."""
+    return tuple(name.strip() for name in re.split(r",(?![^\[]*\])", text) if name.strip())
 
 
 def parser() -> argparse.ArgumentParser:
@@ -151,6 +157,9 @@ def _simulate(commands: Any) -> None:
     _trace(p)
     _sampling(p)
     p.add_argument("--max-seconds", type=_typed(seconds), metavar="T", help="stop after this much computing time")
+    p.add_argument("--histogram", metavar="EXPR", help="how an expression is distributed, instead of the measures: '#q', '#q | serve'")
+    p.add_argument("--path", metavar="OUT", help="write every firing up to --horizon to a .csv or .parquet file, instead of the measures")
+    p.add_argument("--max-firings", type=_whole(1), metavar="N", help="stop after so many firings (default: 1e9)")
     _json(p)
     _result_file(p)
 
@@ -206,6 +215,11 @@ def _compare(commands: Any) -> None:
     )
     p.add_argument("--confidence", type=_typed(share), default=0.95, metavar="C", help="confidence level (default: 95%%)")
     p.add_argument("-o", "--output", metavar="OUT", help="write the plot, as SVG, PNG or PDF")
+    pairs = p.add_argument_group("differences")
+    pairs.add_argument("--difference", action="store_true", help="by how much each differs from the first, by common random numbers")
+    pairs.add_argument("--horizon", type=_typed(seconds), metavar="T", help="model time of each run, which a difference takes")
+    pairs.add_argument("--warmup", type=_typed(seconds), default=0.0, metavar="T", help="of which so much is left out (default: nothing)")
+    pairs.add_argument("--replications", type=_whole(2), default=32, metavar="N", help="runs of each model (default: 32)")
     form = p.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV")
@@ -275,6 +289,8 @@ def _sampling(p: argparse.ArgumentParser) -> None:
     group = p.add_argument_group("simulation")
     group.add_argument("--seed", type=_whole(0), metavar="N", help="of the random numbers (default: fresh, and reported)")
     group.add_argument("--precision", type=_typed(share), metavar="R", help="relative half-width to reach (default: 1%%)")
+    group.add_argument("--absolute", type=_typed(positive), metavar="W", help="or this half-width, in the unit in which a measure is shown")
+    group.add_argument("--for", dest="precise_for", type=_names, metavar="NAMES", help="the measures to be precise for (default: all)")
     group.add_argument("--confidence", type=_typed(share), metavar="C", help="confidence level (default: 95%%)")
     group.add_argument("--replications", type=_whole(2), metavar="N", help="independent runs (default: as many as are needed)")
     group.add_argument("--horizon", type=_typed(seconds), metavar="T", help="model time of each run, for instance '10 min'")

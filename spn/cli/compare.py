@@ -12,15 +12,19 @@ from spn.cli.calibration import parameters, print_calibration
 from spn.cli.codes import Code
 from spn.cli.inputs import model_file, sweep
 from spn.cli.terminal import Progress, note, prose, say, show, terminal_width
+from spn.errors import AnalysisError, refuse
 from spn.report.draw import chosen_format, writable
 from spn.report.plot import FORMATS
+from spn.show.differences import contrast_grid, differences_lines
 from spn.show.grid import width
 from spn.show.table import Comparison, comparison_grid, comparison_list, saturation_lines
-from spn.show.text import duration
+from spn.show.text import duration, number
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare the models, print the table, write the plot."""
+    if arguments.difference:
+        return _difference(arguments)
     over = sweep(arguments.over)
     paths = [model_file(f) for f in arguments.files]
     if arguments.output:
@@ -48,6 +52,43 @@ def run(arguments: argparse.Namespace) -> int:
     if not found.complete:
         return Code.INTERRUPTED
     return Code.OK if all(r.converged for r in found.rows) else Code.FAILED
+
+
+def _difference(arguments: argparse.Namespace) -> int:
+    if arguments.horizon is None:
+        raise refuse(
+            AnalysisError, "E0705", "a difference is of averages over a time", help="say how long with --horizon, for instance '10 min'"
+        )
+    if arguments.output or arguments.csv:
+        raise refuse(AnalysisError, "E0705", "differences are printed as a table or as JSON", help="leave out -o and --csv")
+    over, paths = sweep(arguments.over), [model_file(f) for f in arguments.files]
+    given, calibration = parameters(arguments)
+    from spn.sgd.compare import contrast
+
+    with Progress() as progress:
+        found = contrast(
+            paths,
+            over,
+            measure=arguments.measure,
+            parameters=given,
+            horizon=arguments.horizon,
+            warmup=arguments.warmup,
+            seed=arguments.seed,
+            replications=arguments.replications,
+            confidence=arguments.confidence,
+            progress=lambda done, total, what: progress.show(what, done / total),
+        )
+    if arguments.json:
+        print_json({**found.to_dict(), "calibration": list(calibration)})
+    else:
+        print_calibration(calibration)
+        head = f"{found.over}{f', {found.over_unit}' if found.over_unit else ''}"
+        show(contrast_grid(head, [(number(at / found.over_factor), d) for at, d in found.points]))
+        say()
+        for line in dict.fromkeys(line for _, d in found.points for line in differences_lines(d)):
+            prose(line)
+        say(duration(found.seconds))
+    return Code.FAILED if any(d.notes for _, d in found.points) else Code.OK
 
 
 def _print(found: Any, calibration: tuple[str, ...], arguments: argparse.Namespace) -> None:

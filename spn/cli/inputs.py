@@ -153,3 +153,11 @@ def share(text: str) -> float:
     if not 0 < value < 1:
         raise ValueError(f"{text!r} does not lie between 0 and 1")
     return value
+
+
+def positive(text: str) -> float:
+    """A number above 0; ValueError otherwise."""
+    value = float(Fraction(text.strip()))
+    if not value > 0:
+        raise ValueError(f"{text!r} is not above 0")
+    return value

@@ -18,7 +18,7 @@ class State(Protocol):
     def precision(self) -> float: ...
 
 
-_NAMES: Final = ("seed", "precision", "confidence", "replications", "horizon", "max_seconds")
+_NAMES: Final = ("seed", "precision", "absolute", "precise_for", "confidence", "replications", "horizon", "max_seconds", "max_firings")
 
 
 def options(arguments: argparse.Namespace, progress: Progress, *, simulating: bool = True) -> dict[str, Any]:

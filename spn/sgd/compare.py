@@ -21,6 +21,7 @@ from spn.result import Result, plain, plain_value
 from spn.show.text import common_unit, number, with_unit
 from spn.sim import load_kernels
 from spn.sim.control import all_cores
+from spn.sim.paired import REPLICATIONS, Differences, difference
 from spn.sim.streams import fresh_seed
 from spn.solvers import may_solve, solve
 
@@ -152,6 +153,66 @@ def compare(
         notes=_notes(rows, over_unit, over_factor),
         seconds=time.perf_counter() - started,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """By how much mechanisms differ at each value of the swept parameter: ``at`` in base units, shown as ``at / over_factor`` in
+    ``over_unit``, with the :class:`spn.sim.paired.Differences` there."""
+
+    over: str
+    over_unit: str
+    over_factor: float
+    points: tuple[tuple[float, Differences], ...]
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the swept parameter in ``over_unit``, values in base units."""
+        points = [{"at": plain_value(at / self.over_factor), **found.to_dict()} for at, found in self.points]
+        return {"over": self.over, "over_unit": self.over_unit, "points": points, "seconds": self.seconds}
+
+
+def contrast(
+    models: Sequence[str | Path],
+    over: tuple[str, Iterable[Setting]],
+    *,
+    horizon: float,
+    measure: str = "steps",
+    warmup: float = 0.0,
+    parameters: Mapping[str, Setting] | None = None,
+    seed: int | None = None,
+    replications: int = REPLICATIONS,
+    confidence: float = 0.95,
+    max_seconds: float = 60.0,
+    progress: Progress | None = None,
+) -> Contrast:
+    """By how much each further model file differs from the first in a measure, at every value of the parameter ``over = (name, values)``,
+    by common random numbers (:func:`spn.sim.paired.difference`, whose options these are; ``max_seconds`` is for each value)."""
+    started = time.perf_counter()
+    _check_types(models, over, seed)
+    names = _distinct([Path(m) for m in models])
+    jobs = _planned(models, names, over[0], list(over[1]), measure, dict(parameters or {}))
+    master = fresh_seed() if seed is None else seed
+    ats = sorted({j.at for j in jobs})
+    points = []
+    for k, at in enumerate(ats):
+        here = {j.mechanism: j.model for j in jobs if j.at == at}
+        found = difference(
+            [here[n] for n in names],
+            measure,
+            horizon=horizon,
+            warmup=warmup,
+            names=names,
+            seed=master,
+            replications=replications,
+            confidence=confidence,
+            max_seconds=max_seconds,
+        )
+        points.append((at, found))
+        if progress is not None:
+            progress(k + 1, len(ats), f"{over[0]} = {at:g}")
+    unit, factor = _unit(jobs, over[0])
+    return Contrast(over=over[0], over_unit=unit, over_factor=factor, points=tuple(points), seconds=time.perf_counter() - started)
 
 
 def _check_types(models: object, over: object, seed: object) -> None:

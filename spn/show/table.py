@@ -212,8 +212,14 @@ def warnings_of(result: Result) -> tuple[str, ...]:
 
 def _loose(result: Result) -> str:
     """The measures whose intervals are wider than was asked for, by name where the precision is known and it is not all of them."""
-    wanted = result.provenance.options.get("precision") if result.provenance is not None else None
-    wide = [n for n, v in result.measures.items() if wanted and v.half_width is not None and not v.half_width <= wanted * abs(v.value)]
+    asked = result.provenance.options if result.provenance is not None else {}
+    relative, absolute = asked.get("precision") or 0.0, asked.get("absolute") or 0.0
+
+    def loose(v: Value) -> bool:
+        return v.half_width is not None and not v.half_width <= max(relative * abs(v.value), absolute * v.unit_factor)
+
+    chosen = asked.get("precise_for") or tuple(result.measures)
+    wide = [n for n, v in result.measures.items() if (relative or absolute) and n in chosen and loose(v)]
     return ", ".join(wide) if 0 < len(wide) < len(result.measures) else "these figures"
 
 

@@ -18,15 +18,19 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run has come: firings made, seconds spent, the present estimates, and the worst relative half-width beside that wanted."""
+    """How far a run has come: firings made, seconds spent, the present estimates, and the worst relative half-width beside that wanted
+    (or, unless ``relative``, how many times wider than wanted the widest is, beside 1)."""
 
     firings: int
     seconds: float
     measures: Mapping[str, Value]
     worst: float
     precision: float
+    relative: bool = True
 
     def __str__(self) -> str:
+        if not self.relative:
+            return f"{self.firings:.3g} firings, {self.worst:.2g} times the half-width wanted"
         return f"{self.firings:.3g} firings, ±{100 * self.worst:.2g} % (wanted ±{100 * self.precision:.2g} %)"
 
 

@@ -115,6 +115,11 @@ class CompiledTrajectory:
         fired = np.flatnonzero(counts != before).tolist()
         return zero_time_loop(self.compiled.net, self.marking, fired, self.time)
 
+    def counts(self) -> Words:
+        """How often each transition has fired: a view into the state, which holds until the next run."""
+        begin = int(self.state[z.Z_COUNTS])
+        return self.state[begin : begin + len(self.compiled.net.transitions)]
+
     def totals(self) -> Floats:
         """See :meth:`spn.sim.engine.Engine.totals`."""
         return np.array([self._total(p) for p in self._places], dtype=np.float64)

@@ -1,7 +1,8 @@
 """Estimates of what is no long-run average: values at a time and over a time, and first passages, by independent replications.
 
-A *sort* of question is answered by one kind of run: long-run averages; values at times, all along one trajectory; the time until one
-condition holds, along a trajectory of the net stopped there. What mixes sorts cannot be estimated as a whole.
+A *sort* of question is answered by one kind of run: long-run averages; quantiles of one expression in the long run; values at times, all
+along one trajectory; the time until one condition holds, along a trajectory of the net stopped there. What mixes sorts cannot be
+estimated as a whole.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from spn.sim.streams import Crew
 
 LONG_RUN = "long run"
 TIMES = "times"
-Sort = str | Node  # LONG_RUN, TIMES, or the condition of a first passage
+Sort = str | Node  # LONG_RUN, TIMES, the condition of a first passage, or a quantile of an expression (whatever its level)
 LOOK = 100  # firings before the first look whether the condition can still be met; twice as many before each further one
 
 
@@ -40,6 +41,8 @@ def _sort(atom: Node) -> Sort:
             return TIMES
         case Passage(condition=c):
             return c
+        case Quantile():
+            return replace(atom, level=0.5)  # one run answers all levels
     return LONG_RUN
 
 
@@ -57,7 +60,11 @@ def refusals(model: Model) -> Iterator[Diagnostic]:
     for m in model.measures:
         for atom in atoms(m.body):
             yield from _refusal(atom)
-        if len(sorts_of(m.body)) > 1:
+        others = len(atoms(m.body)) > 1
+        for atom in filter(is_quantile, atoms(m.body)) if others else ():
+            message = "a quantile together with other questions in one measure is not estimated by simulation"
+            yield Diagnostic(code="E0623", message=message, span=getattr(atom, "span", None), help="ask each in a measure of its own")
+        if len(sorts_of(m.body)) > 1 and not any(map(is_quantile, atoms(m.body))):
             yield Diagnostic(
                 code="E0624",
                 message=f"{f'measure {m.name}' if m.span else 'an expectation'} joins questions that different runs answer",
@@ -73,15 +80,13 @@ def _refusal(atom: Node) -> Iterator[Diagnostic]:
             message = "the time of a token from one transition to another is not answered yet"
             help = "where every token takes the same way, the sum of sojourn(p) over the places between is its mean"
             yield Diagnostic(code="E0621", message=message, span=span, help=help)
-        case Quantile() | Passage() if _is_quantile(atom):
-            message = "quantiles are not estimated by simulation yet"
-            yield Diagnostic(code="E0623", message=message, span=span, help="ask for a probability instead: P(… <= x)")
         case Horizon(measure=Throughput(), start=None):
             message = "the rate of firing at one instant is not estimated by simulation"
             yield Diagnostic(code="E0625", message=message, span=span, help="ask over a short time: throughput(t) over 9 s..11 s")
 
 
-def _is_quantile(atom: Node) -> bool:
+def is_quantile(atom: Node) -> bool:
+    """Whether it asks for a quantile, of a time or of an expression."""
     return isinstance(atom, Quantile) or (isinstance(atom, Passage) and atom.quantile is not None)
 
 

@@ -167,6 +167,12 @@ class Trajectory:
         """See :meth:`spn.sim.engine.Engine.rates`."""
         return np.array(self.meter.rates)
 
+    def forget(self, most: int) -> None:
+        """Drop what is remembered of markings, once it is of more than ``most``: it can be computed anew."""
+        for known in (self._clocks, self._choices):
+            if len(known) > most:
+                known.clear()
+
     def seconds(self, instant: Instant) -> float:
         base, ticks = instant
         return base + ticks / self.ticks if ticks else base

@@ -11,9 +11,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from spn.errors import AnalysisError, refuse
+from spn.errors import AnalysisError, nearest, refuse
 from spn.expr.nodes import Node, constant
-from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, primitives, ratio
+from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, Quantile, primitives, ratio
 from spn.model import Model, checked
 from spn.net import semantics
 from spn.net.stopped import stopped_when
@@ -21,16 +21,18 @@ from spn.provenance import provenance
 from spn.result import RecurrentClass, Result, Value
 from spn.sim.classes import marking_graph
 from spn.sim.control import Control, Progress, all_cores
-from spn.sim.engine import Ending
-from spn.sim.estimate import Interval, averages, measure_function, never_seen, unseen_chance
+from spn.sim.engine import Ending, Floats
+from spn.sim.estimate import Function, Interval, averages, measure_function, never_seen, unseen_chance
 from spn.sim.longrun import Batches, Collector, Group, Irregular, Outcome, Replications, Sample, collect, over_horizon, until_settled
 from spn.sim.magnitude import magnitude
 from spn.sim.mixture import MOST_CLASSES, ByClass
 from spn.sim.proof import FEW, Proofs
+from spn.sim.quantiles import QuantileInterval, of_times
 from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, read_along, refusals
 from spn.sim.questions import until as until_met
 from spn.sim.streams import Choice, Crew, fresh_seed
 
+PRECISION = 0.01  # relative half-width, where nothing else is asked for
 CORRELATED = 0.3  # lag-1 autocorrelation of the groups above which batches count as too short
 MARGIN = 1.1  # how much more than the estimated need is simulated
 
@@ -42,18 +44,29 @@ class Options:
     """What :func:`simulate` was asked for."""
 
     seed: int
-    precision: float
+    precision: float | None
     confidence: float
     replications: int | None
     horizon: float | None
     warmup: float | None
+    absolute: float | None = None
+    precise_for: tuple[str, ...] | None = None
+
+    def excess(self, i: Interval, unit_factor: float) -> float:
+        """How many times wider an interval is than was asked for, by the rule that it meets more easily; 0 without a width."""
+        by_value = math.inf if self.precision is None else i.relative() / self.precision
+        size = i.half_width / unit_factor
+        by_size = math.inf if self.absolute is None or not math.isfinite(size) else size / self.absolute
+        return 0.0 if i.half_width == 0 else min(by_value, by_size)
 
 
 def simulate(
     model: Model,
     *,
     seed: int | None = None,
-    precision: float = 0.01,
+    precision: float | None = None,
+    absolute: float | None = None,
+    precise_for: Sequence[str] | None = None,
     confidence: float = 0.95,
     replications: int | None = None,
     horizon: float | None = None,
@@ -67,9 +80,11 @@ def simulate(
 ) -> Result:
     """Estimate the measures of a model, each with a Student-t confidence interval at level ``confidence``.
 
-    The run ends when every half-width is at most ``precision`` times the value (or when ``until``, given the estimates, says so; it then
-    replaces the precision), or at ``max_seconds`` of computing or ``max_firings``; then ``Result.converged`` is False. Without a horizon
-    the values are long-run averages, by batches of independent long runs where there is one long run, by replications where runs can end
+    The run ends when every half-width is at most ``precision`` (0.01, if ``absolute`` is not given either) times the value or at most
+    ``absolute``, in the unit in which the measure is shown; ``precise_for`` names the measures that matter for this, all if not given. Or
+    it ends when ``until``, given the estimates, says so (this then replaces the precision), or at ``max_seconds`` of computing or
+    ``max_firings``; then ``Result.converged`` is False. Without a horizon the values are long-run averages, by batches of independent long
+    runs where there is one long run, by replications where runs can end
     in different ones or come to rest. With ``horizon`` (seconds) they are averages over (``warmup`` or 0) to the horizon, by
     replications. ``replications`` fixes their number. ``warmup`` (seconds) replaces the automatic cut. Measures at times and of first
     passage are estimated by replications of their own; seconds and firings are shared out evenly.
@@ -87,6 +102,7 @@ def simulate(
         whole={"seed": seed, "replications": replications, "workers": workers},
         real={
             "precision": precision,
+            "absolute": absolute,
             "confidence": confidence,
             "horizon": horizon,
             "warmup": warmup,
@@ -98,7 +114,9 @@ def simulate(
         raise refuse(AnalysisError, "E0705", f"engine is {engine!r}; it is one of {', '.join(get_args(Choice))}")
     options = Options(
         seed=fresh_seed() if seed is None else seed,
-        precision=precision,
+        precision=PRECISION if precision is None and absolute is None else precision,
+        absolute=absolute,
+        precise_for=_chosen(model, precise_for),
         confidence=confidence,
         replications=replications,
         horizon=horizon,
@@ -117,9 +135,26 @@ def simulate(
     return results[0] if len(results) == 1 else _joined(model, results)
 
 
+def _chosen(model: Model, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The names of measures, once it is certain that they are such."""
+    if isinstance(names, str):
+        raise TypeError(f"precise_for is a list of names of measures, not {names!r}")
+    known = [m.name for m in model.measures]
+    for name in names or ():
+        if name not in known:
+            near = nearest(name, known)
+            help = f"did you mean {near}?" if near else f"it has {', '.join(known) or 'none'}"
+            raise refuse(AnalysisError, "E0201", f"{model.name} has no measure {name} to be precise for", help=help)
+    return tuple(names) if names else None
+
+
 def _run_of(sort: Sort) -> type[_Run]:
     if isinstance(sort, str):
         return _Times if sort == TIMES else _Run
+    if isinstance(sort, Quantile):
+        from spn.sim.distribution import Distribution
+
+        return Distribution
     return _Passages
 
 
@@ -157,7 +192,8 @@ def _base_unit(name: str) -> str:
 
 def _check(o: Options) -> None:
     wrong = [
-        (not 0 < o.precision < math.inf, f"precision is {o.precision:g}; it is a relative half-width above 0"),
+        (o.precision is not None and not 0 < o.precision < math.inf, f"precision is {o.precision}; it is a relative half-width above 0"),
+        (o.absolute is not None and not 0 < o.absolute < math.inf, f"absolute is {o.absolute}; it is a half-width above 0"),
         (not 0 < o.confidence < 1, f"confidence is {o.confidence:g}; it lies between 0 and 1"),
         (o.replications is not None and o.replications < 2, f"replications is {o.replications}; an interval needs at least 2"),
         (o.horizon is not None and not 0 < o.horizon < math.inf, f"horizon is {o.horizon} s; it is a positive time"),
@@ -189,6 +225,7 @@ class _Run:
         self.wanted = questions([m.body for m in model.measures] + list(terms.values()), model)
         self.functions = {m.name: measure_function(m.body, model.net, self.wanted) for m in model.measures}
         self.magnitudes = {name: measure_function(body, model.net, self.wanted) for name, body in terms.items()}
+        self.units = {m.name: float(m.unit_factor) for m in model.measures}
         self.intervals: dict[str, Interval] = {}
         self.settled = False
         self.reason = ""
@@ -265,9 +302,9 @@ class _Run:
             self.settled = sample.warmed and self.until(self._values())
             return [1.0 if self.settled else 1.6]
         worst = self._worst()
-        independent = all(i.correlation < CORRELATED or i.half_width == 0 for i in self.intervals.values())
-        enough = not self._doubtful() or self.control.firings >= FEW
-        self.settled = worst <= self.options.precision and independent and sample.warmed and enough
+        independent = all(i.correlation < CORRELATED or i.half_width == 0 for i in self._relevant().values())
+        enough = not self._doubtful() & set(self._relevant()) or self.control.firings >= FEW
+        self.settled = worst <= 1 and independent and sample.warmed and enough
         if self.settled:
             return [1.0]
         least = 1.2 if independent and sample.warmed and enough else 2.0
@@ -277,15 +314,15 @@ class _Run:
         """The factor for each source, shared out so that the largest contributions to the variance shrink most; the neediest grows by
         ``least`` at least."""
         needs: list[float] = []
-        for i in self.intervals.values():
-            worse = i.relative() / self.options.precision
+        for name, i in self._relevant().items():
+            worse = self._excess(name)
             if not math.isfinite(worse) or not i.parts:
                 continue
             total = math.fsum(p.variance for p in i.parts)
             shares = [len(i.parts) * p.variance / total if 0 < total < math.inf else 1.0 for p in i.parts]
             mine = [worse**2 * MARGIN * share for share in shares]
             needs = [max(a, b) for a, b in zip(needs or mine, mine, strict=True)]
-        if not needs or any(not math.isfinite(i.relative()) for name, i in self.intervals.items() if name not in self._doubtful()):
+        if not needs or any(not math.isfinite(self._excess(name)) for name in self._relevant() if name not in self._doubtful()):
             return [4.0]
         return [max(n, least) if n == max(needs) else max(n, 1.0) for n in needs]
 
@@ -327,16 +364,27 @@ class _Run:
         return never_seen(self.options.confidence, sample.exposure, sample.streams) if counts else math.inf
 
     def _worst(self) -> float:
+        """How many times wider than was asked for the widest interval is."""
         doubtful = self._doubtful()
-        return max((i.relative() for name, i in self.intervals.items() if name not in doubtful), default=0.0)
+        return max((self._excess(name) for name in self._relevant() if name not in doubtful), default=0.0)
+
+    def _relevant(self) -> dict[str, Interval]:
+        """The intervals of the measures for which a precision is due."""
+        chosen = self.options.precise_for
+        return {name: i for name, i in self.intervals.items() if chosen is None or name in chosen}
+
+    def _excess(self, name: str) -> float:
+        """How many times wider its interval is than was asked for."""
+        return self.options.excess(self.intervals[name], self.units[name])
 
     def _progress(self) -> Progress:
         return Progress(
             firings=self.control.firings,
             seconds=self.control.seconds(),
             measures=self._values(),
-            worst=self._worst(),
-            precision=self.options.precision,
+            worst=self._worst() * (self.options.precision or 1.0),
+            precision=self.options.precision or 1.0,
+            relative=self.options.precision is not None,
         )
 
     # --- the answer ----------------------------------------------------------------------------------------------------
@@ -358,9 +406,16 @@ class _Run:
     def _note(self, name: str, i: Interval) -> str:
         if name in self.unseen:
             return "never seen to vary"
-        if i.near_zero and i.half_width > self.options.precision * abs(i.value):
+        if isinstance(i, QuantileInterval) and i.half_width > 0:
+            return f"from {i.low / self.units[name]:.6g} to {i.high / self.units[name]:.6g}"
+        if i.near_zero and i.half_width > (self.options.precision or 0.0) * abs(i.value) and self._by_value(name):
             return "not told from 0"
         return ""
+
+    def _by_value(self, name: str) -> bool:
+        """Whether it is the relative precision that its interval has to meet."""
+        absolute = self.options.absolute
+        return absolute is None or self.intervals[name].half_width / self.units[name] > absolute
 
     def _classes(self, sample: Outcome) -> tuple[RecurrentClass, ...]:
         """The classes in which runs ended, most probable first; none to tell where all ended in one that goes on."""
@@ -417,6 +472,8 @@ class _Run:
         o = self.options
         asked = {
             "precision": o.precision,
+            "absolute": o.absolute,
+            "precise_for": o.precise_for,
             "confidence": o.confidence,
             "replications": o.replications,
             "horizon": o.horizon,
@@ -480,7 +537,8 @@ class _Passages(_Times):
     def _estimate(self, sample: Outcome) -> None:
         """Where a replication shows that the condition may never be met the mean is infinite, beyond estimation."""
         assert isinstance(sample, Sample)
-        infinite = {p for p, column in zip(self.wanted, sample.rows[:, 1:].T, strict=True) if not np.isfinite(column).all()}
+        times = [p for p in self.wanted if isinstance(p, Passage) and p.quantile is None]
+        infinite = {p for p, column in zip(self.wanted, sample.rows[:, 1:].T, strict=True) if p in times and not np.isfinite(column).all()}
         finite = replace(sample, rows=np.where(np.isfinite(sample.rows), sample.rows, 0.0))
         super()._estimate(finite)
         for m in self.model.measures:
@@ -488,6 +546,22 @@ class _Passages(_Times):
                 endless = self.functions[m.name](averages(sample.rows))
                 self.unseen.pop(m.name, None)
                 self.intervals[m.name] = replace(self.intervals[m.name].with_width(0.0), value=endless)
+        for k, p in enumerate(self.wanted):
+            if isinstance(p, Passage) and p.quantile is not None:
+                self._quantiles(p, k, sample.each[:, 1 + k])
+
+    def _quantiles(self, p: Passage, column: int, times: Floats) -> None:
+        """The measures that are a function of one quantile."""
+        assert p.quantile is not None
+
+        def measured(f: Function) -> Callable[[float], float]:
+            return lambda x: f(np.where(np.arange(len(self.wanted)) == column, x, 0.0))
+
+        for m in self.model.measures:
+            if p in primitives(m.body, self.model.net):
+                of = measured(self.functions[m.name])
+                self.intervals[m.name] = of_times(times, float(p.quantile), self.options.confidence, of)
+                self.unseen.pop(m.name, None)
 
     def _may_vary(self, p: Primitive, value: float) -> bool:
         """A probability of 0 or 1 may be one that is merely near it; a time that never varied is taken for a constant."""

@@ -17,6 +17,8 @@ SIMULATION_OPTIONS = frozenset(
     {
         "seed",
         "precision",
+        "absolute",
+        "precise_for",
         "confidence",
         "replications",
         "horizon",
