@@ -21,9 +21,10 @@ from spn.errors import AnalysisError, DataError, refuse
 from spn.model import Model, checked
 from spn.net.model import Immediate, Marking, Net
 from spn.sim.control import Control, Stopped
+from spn.sim.direct.reference import DirectTrajectory
 from spn.sim.engine import Ending, Engine, Floats
 from spn.sim.reference import Trajectory
-from spn.sim.streams import Choice, Crew, fresh_seed, generator
+from spn.sim.streams import Choice, Crew, fresh_seed
 
 Ints = NDArray[np.int64]
 LOT = 4096  # firings handed on at a time
@@ -95,12 +96,8 @@ class _Follower:
         self.crew = Crew(model.net, (), seed, control, engine)
         immediate = any(isinstance(t, Immediate) for t in model.net.transitions)
         wanted = engine == "compiled" or (engine == "auto" and len(model.net.transitions) > LARGE)
-        if wanted and not immediate and self.crew.use_kernel(2**62):
-            from spn.sim.fast import CompiledTrajectory
-
-            self.engine: Engine = CompiledTrajectory(self.crew.compiled, (), generator(seed, 0))
-        else:
-            self.engine = self.crew.trajectory(0, kernel=False)
+        kernel = wanted and not immediate and self.crew.use_kernel(2**62)
+        self.engine: Engine = self.crew.trajectory(0, kernel=kernel)
         self.engine.run(0, horizon)
         self.initial = self.engine.marking
         self.ending = Ending.FIRINGS
@@ -118,7 +115,7 @@ class _Follower:
             left -= len(lot.times)
 
     def _follow(self, lot: _Lot, count: int) -> None:
-        if isinstance(self.engine, Trajectory):
+        if isinstance(self.engine, Trajectory | DirectTrajectory):
             self._listen(self.engine, lot, count)
             return
         before = self._counts().copy()
@@ -139,7 +136,7 @@ class _Follower:
         assert isinstance(self.engine, CompiledTrajectory)
         return self.engine.counts()
 
-    def _listen(self, engine: Trajectory, lot: _Lot, count: int) -> None:
+    def _listen(self, engine: Trajectory | DirectTrajectory, lot: _Lot, count: int) -> None:
         def on_firing(t: int, marking: Marking, time: float) -> None:
             lot.times.append(time)
             lot.fired.append(t)

@@ -74,9 +74,6 @@ def test_expectations_hold_exactly(path: Path) -> None:
         assert holds(e, result[f"gap {k}"], result[f"right {k}"], 0.0), (k, result[f"gap {k}"], result[f"right {k}"])
 
 
-APPROXIMATE = {("epidemic", 1)}  # expectations of a limit, here 0.5 % from the net's own value: only their tolerance says what is right
-
-
 @pytest.mark.parametrize("path", FAST)
 def test_expectations_hold_in_simulation(path: Path) -> None:
     model = load(path)
@@ -86,8 +83,7 @@ def test_expectations_hold_in_simulation(path: Path) -> None:
         right = result[f"right {k}"]
         assert gap.half_width is not None and math.isfinite(gap.half_width)
         slack = gap.half_width + ROUNDING * abs(right)
-        exact = e.op == "==" and (path.stem, k) not in APPROXIMATE
-        assert holds(replace(e, tolerance=Fraction(0)) if exact else e, gap.value, right, slack), (k, gap, right)
+        assert holds(replace(e, tolerance=Fraction(0)) if e.op == "==" else e, gap.value, right, slack), (k, gap, right)
 
 
 def exponential(t: Transition) -> Transition:
