@@ -64,6 +64,7 @@ class Distribution(_Run):
         o = self.options
         self.trial = Trial(self.model.net, self.expression, self.given, o.seed, o.horizon, self.control, engine)
         self.finer: set[float] = set()
+        self.enough = 0  # firings that a run must have made before the next may begin
         self.support = self.trial.support(self.graph)
         return self._with_cuts(self._start())
 
@@ -102,6 +103,7 @@ class Distribution(_Run):
 
     def _sample(self) -> Outcome | None:
         for _ in range(ROUNDS):
+            self.begun = self.control.firings
             outcome = super()._sample()
             if outcome is None or not self.finer or self.control.exhausted():
                 break
@@ -111,11 +113,18 @@ class Distribution(_Run):
         return outcome
 
     def _judge(self, sample: Outcome) -> list[float]:
+        """A run that begins anew is first made as long as the last one, and twice as long before the next beginning: a short one knows less
+        of where to look than the one before it, and all beginnings together cost no more than the run that counts."""
         factors = list(super()._judge(sample))
-        if self.finer:
-            self.settled = False
+        if not self.finer:
+            return factors
+        self.settled = False
+        made = self.control.firings - self.begun
+        if made >= self.enough:
+            self.enough = 2 * made
             return [1.0]  # begin anew
-        return factors
+        self.finer = set()
+        return [2.0]
 
     def _estimate(self, sample: Outcome) -> None:
         c = self.options.confidence
