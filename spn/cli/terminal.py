@@ -97,7 +97,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if sys.stderr.isatty() and not simulator_is_compiled():
-            self.show("the simulator is compiled on its first long run, which takes half a minute, once")
+            self.show("the simulator is compiled on its first long run, which can take half a minute, once")
         return self
 
     def __exit__(self, *_: object) -> None:
