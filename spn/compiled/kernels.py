@@ -378,6 +378,20 @@ def weigh(net: int, m: int, stack: int, out: int, found: int) -> int:
     return WRONG if found > 0 and kept == 0 else kept
 
 
+@helper
+def by_weight(out: int, kept: int, u: float) -> int:
+    """The one of the candidates left by :func:`weigh` in whose share of the weights ``u``, uniform on [0, 1), falls."""
+    total = 0.0
+    for i in range(kept):
+        total += getf(out, 2 * i + 1)
+    reached = 0.0
+    for i in range(kept):
+        reached += getf(out, 2 * i + 1)
+        if u * total < reached:
+            return geti(out, 2 * i)
+    return geti(out, 2 * (kept - 1))
+
+
 # --- entry points that take arrays: for host code and tests -------------------------------------------------------------------
 
 

@@ -99,7 +99,7 @@ def _tree(machine: lark.Lark, source: Source, at: int, start: str) -> Any:
         for last in steps.iter_parse():
             if len(stack) > MAX_STACK:
                 raise _Deep(Span(source, last.start_pos or 0, last.end_pos or 0))
-        return steps.feed_eof(last)  # type: ignore[no-untyped-call]
+        return steps.feed_eof(last)  # type: ignore[no-untyped-call]  # lark gives it no types
     except lark.UnexpectedCharacters as e:
         e.interactive_parser = steps
         raise
@@ -134,7 +134,7 @@ def _offset(error: lark.UnexpectedInput, source: Source) -> int:
 
 def _expected(error: lark.UnexpectedInput) -> frozenset[str]:
     if isinstance(error, lark.UnexpectedCharacters) and error.interactive_parser is not None:
-        return frozenset(str(name) for name in error.interactive_parser.accepts())  # type: ignore[no-untyped-call]
+        return frozenset(str(name) for name in error.interactive_parser.accepts())  # type: ignore[no-untyped-call]  # nor this
     names = getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None) or ()
     return frozenset(names)
 

@@ -50,7 +50,7 @@ def refusals(net: Net) -> list[Diagnostic]:
 def _refused(t: Transition, capacity: set[str]) -> Iterator[Diagnostic]:
     if isinstance(t, Immediate):
         yield _refusal(t, "is immediate, and takes no part in a flow over time", "put what it does into the timed transitions around it")
-    elif t.law.phase_type() is None or len(t.law.phase_type().alpha) != 1:  # type: ignore[union-attr]
+    elif (phases := t.law.phase_type()) is None or len(phases.alpha) != 1:
         yield _refusal(t, "has a law that is not exponential", "replicas may have phase-type laws; others take an exponential one")
     if t.guard is not None and not isinstance(t.guard, Number):
         yield _refusal(t, "has a guard, which switches it on and off", "a rate that falls to 0 smoothly has a limit")

@@ -104,4 +104,5 @@ def _words(tokens: Mapping[int, int], found: Fields) -> list[int]:
     for p, k in tokens.items():
         w, shift, _ = found.table[p].tolist()
         words[w] |= k << shift
-    return signed(words).tolist()  # type: ignore[no-any-return]
+    numbers: list[int] = signed(words).tolist()
+    return numbers

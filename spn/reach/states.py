@@ -113,8 +113,8 @@ def states(model: Model | Net, *, max_states: int | None = None, max_memory: flo
     with what was found, or where the net is unbounded, with firings that can be repeated for ever; SemanticsError for a marking that means
     nothing."""
     net, name = (model.net, model.name) if isinstance(model, Model) else (model, model.name)
-    given = {"states": max_states, "memory": max_memory}
-    limits = Limits(**{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+    usual = Limits()
+    limits = Limits(states=usual.states if max_states is None else max_states, memory=usual.memory if max_memory is None else max_memory)
     r = semantics.rules(untimed(net))
     graph = explore_graph(r.net, limits)
     return _summary(name, net, r, graph)

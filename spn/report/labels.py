@@ -10,7 +10,7 @@ from spn.dist.law import Law
 from spn.expr.dims import BANDWIDTH, DATA, NUMBER, RATE, TIME, Dimension
 from spn.expr.nodes import ONE, Exact, Node, Number
 from spn.expr.text import to_text
-from spn.net.model import INFINITE, Immediate, Link, Memory, Place, Timed, Transfer, Transition
+from spn.net.model import INFINITE, Link, Memory, Place, Timed, Transfer, Transition
 from spn.show.text import is_short, number, quantity
 
 
@@ -155,8 +155,3 @@ def _point(law: Law, dimension: Dimension) -> str:
         return quantity(atoms[0][0], dimension)
     mean = law.mean()
     return quantity(mean, dimension, 4) if math.isfinite(mean) else "mean ∞"
-
-
-def plain_name(transition: Transition) -> str:
-    """Kind and name, for tooltips: ``immediate go``."""
-    return f"{'immediate' if isinstance(transition, Immediate) else 'timed'} {transition.name}"

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled.kernels import clocks, evaluate, fire, quantity, record, weigh
+from spn.compiled.kernels import by_weight, clocks, evaluate, fire, quantity, record, weigh
 from spn.compiled.layout import (
     F_AFFECTED_EXPRESSIONS,
     F_AFFECTED_GROUPS,
@@ -959,16 +959,7 @@ def choose(net: int, z: int, out: int, found: int) -> int:
     kept = weigh(net, address(z, Z_MARKING), address(z, Z_STACK), out, found)
     if kept <= 1:
         return geti(out, 0) if kept == 1 else WRONG
-    total = 0.0
-    for i in range(kept):
-        total += getf(out, 2 * i + 1)
-    u = uniform(z) * total
-    reached = 0.0
-    for i in range(kept):
-        reached += getf(out, 2 * i + 1)
-        if u < reached:
-            return geti(out, 2 * i)
-    return geti(out, 2 * (kept - 1))
+    return by_weight(out, kept, uniform(z))
 
 
 @helper

@@ -64,7 +64,7 @@ class Proofs:
                 return (float(semantics.running_clocks(r, index[name], m)) for m in tangible)
             case LinkRate(link=link):
                 return (float(_carries(r, link, m)) for m in tangible)
-        raise NotImplementedError(f"{p} is no primitive of one marking")
+        raise TypeError(f"{p} is no primitive of one marking")
 
 
 def _ends(values: Iterable[float]) -> Range:

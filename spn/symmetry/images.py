@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from spn.expr.nodes import Node, Tokens
@@ -62,7 +62,9 @@ def renamed(p: Primitive, names: Mapping[Name, str]) -> Primitive:
 
 
 def _renamed(node: Node, names: Mapping[Name, str]) -> Node:
-    leaf: Callable[[Tokens], Node] = lambda n: replace(n, place=names.get(("place", n.place), n.place))  # noqa: E731
+    def leaf(n: Tokens) -> Node:
+        return replace(n, place=names.get(("place", n.place), n.place))
+
     return mapped(node, leaf)
 
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled.kernels import PLACE, clocks, evaluate, fire, quantity, record, weigh
+from spn.compiled.kernels import PLACE, by_weight, clocks, evaluate, fire, quantity, record, weigh
 from spn.compiled.layout import (
     F_AFFECTED_EXPRESSIONS,
     F_AFFECTED_IMMEDIATES,
@@ -287,16 +287,7 @@ def choose_immediate(net: int, z: int, d: int) -> int:
     kept = weigh(net, address(z, Z_MARKING), address(z, Z_STACK), out, found) if found > 0 else WRONG
     if kept <= 1:
         return geti(out, 0) if kept == 1 else WRONG
-    total = 0.0
-    for i in range(kept):
-        total += getf(out, 2 * i + 1)
-    u = uniform(d) * total
-    reached = 0.0
-    for i in range(kept):
-        reached += getf(out, 2 * i + 1)
-        if u < reached:
-            return geti(out, 2 * i)
-    return geti(out, 2 * (kept - 1))
+    return by_weight(out, kept, uniform(d))
 
 
 @helper
