@@ -1,6 +1,6 @@
 """Every code that the package can show has a page, and the examples of the pages give that code, and not once they are mended.
 
-A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield`` and ``spn simulate`` one to answer by that
+A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield``, ``spn product`` and ``spn simulate`` one to answer by that
 method.
 """
 
@@ -41,6 +41,8 @@ def found(how: str, text: str) -> set[str]:
                 solve(model, method="ctmc")
             case "spn meanfield":
                 solve(model, method="meanfield")
+            case "spn product":
+                solve(model, method="product-form")
             case "spn simulate":
                 simulate(model, seed=1, max_firings=1e6, max_seconds=60)
     except SpnError as error:

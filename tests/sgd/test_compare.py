@@ -37,15 +37,17 @@ def test_exact_points_equal_mean_value_analysis():
 
 
 def test_simulated_points_are_the_same_for_any_number_of_threads():
-    one, two = (compare([SHARED_LINK], ("jobs", [1, 2, 3]), measure="rate", seed=7, precision=0.05, workers=w) for w in (1, 2))
+    one, two = (
+        compare([SHARED_LINK], ("jobs", [1, 2, 3]), measure="rate", method="simulate", seed=7, precision=0.05, workers=w) for w in (1, 2)
+    )
     assert [r.value for r in one.rows] == [r.value for r in two.rows]
     assert {r.method for r in one.rows} == {"simulate"}
     assert all(r.half_width is not None and r.half_width <= 0.05 * r.value for r in one.rows)
 
 
 def test_a_seed_is_reported_even_when_none_was_given():
-    first = compare([SHARED_LINK], ("jobs", [2]), measure="rate", precision=0.05)
-    again = compare([SHARED_LINK], ("jobs", [2]), measure="rate", precision=0.05, seed=first.seed)
+    first = compare([SHARED_LINK], ("jobs", [2]), measure="rate", method="simulate", precision=0.05)
+    again = compare([SHARED_LINK], ("jobs", [2]), measure="rate", method="simulate", precision=0.05, seed=first.seed)
     assert first.rows[0].value == again.rows[0].value
 
 

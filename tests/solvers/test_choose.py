@@ -25,7 +25,8 @@ def pair(law, **options) -> NetBuilder:
     b = NetBuilder("pair")
     b.place("a", 1)
     b.place("b")
-    b.timed("work", "a", "b", law=law, **options)
+    b.place("key", 1)
+    b.timed("work", ("a", "key"), ("b", "key"), law=law, **options)
     b.timed("rest", "b", "a", rate=1)
     return b
 
