@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from spn.sim.histogram import Histogram, histogram
     from spn.sim.history import History, path, write_path
     from spn.sim.paired import Differences, difference
+    from spn.sim.selection import Selection, select_best
     from spn.solvers import solve
+    from spn.solvers.crossing import Crossings, crossing
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
     from spn.structural.analysis import Structure, bounds, structure
@@ -37,6 +39,7 @@ _WHERE = {
     "AnalysisError": "spn.errors",
     "Average": "spn.measure",
     "Comparison": "spn.sgd.compare",
+    "Crossings": "spn.solvers.crossing",
     "DataError": "spn.errors",
     "Histogram": "spn.sim.histogram",
     "History": "spn.sim.history",
@@ -47,6 +50,7 @@ _WHERE = {
     "Net": "spn.net.model",
     "NetBuilder": "spn.net.builder",
     "Result": "spn.result",
+    "Selection": "spn.sim.selection",
     "SemanticsError": "spn.errors",
     "Sojourn": "spn.measure",
     "SpnError": "spn.errors",
@@ -58,6 +62,7 @@ _WHERE = {
     "call": "spn.expr.nodes",
     "compare": "spn.sgd.compare",
     "conditional": "spn.expr.nodes",
+    "crossing": "spn.solvers.crossing",
     "difference": "spn.sim.paired",
     "draw": "spn.report.draw",
     "equal": "spn.expr.nodes",
@@ -68,6 +73,7 @@ _WHERE = {
     "load": "spn.loading",
     "parse": "spn.loading",
     "path": "spn.sim.history",
+    "select_best": "spn.sim.selection",
     "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
@@ -82,6 +88,7 @@ __all__ = [
     "AnalysisError",
     "Average",
     "Comparison",
+    "Crossings",
     "DataError",
     "Differences",
     "Histogram",
@@ -92,6 +99,7 @@ __all__ = [
     "Net",
     "NetBuilder",
     "Result",
+    "Selection",
     "SemanticsError",
     "Sojourn",
     "SpnError",
@@ -104,6 +112,7 @@ __all__ = [
     "call",
     "compare",
     "conditional",
+    "crossing",
     "difference",
     "draw",
     "equal",
@@ -114,6 +123,7 @@ __all__ = [
     "load",
     "parse",
     "path",
+    "select_best",
     "sensitivity",
     "simulate",
     "solve",
