@@ -35,7 +35,7 @@ def _row(p: Point, found: Crossings) -> tuple[str, ...]:
         number(p.second / factor, 6 if exact else 5),
         apart,
         f"± {width}" if width else "",
-        p.larger or ("equal" if exact else "not told"),
+        p.larger or ("equal" if p.first == p.second or exact else "not told"),
     )
 
 
@@ -62,7 +62,7 @@ def _count(found: Crossings) -> str:
 
 
 def _described(c: Crossing, found: Crossings) -> str:
-    low, high = _at(c.low, found, 12 if found.confidence is None else 6), _at(c.high, found)
+    low, high = _at(c.low, found, 10 if found.confidence is None else 6), _at(c.high, found)
     sides = f"{c.below} is larger before, {c.above} after"
     if c.low == c.high:
         return f"  at {found.over} = {low}{' (exact)' if found.confidence is None else ''}: {sides}"

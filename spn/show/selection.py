@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spn.show.grid import Align, Column, Grid, plain
-from spn.show.text import count, number, percent
+from spn.show.text import count, number, percent, with_unit
 
 if TYPE_CHECKING:
     from spn.sim.selection import Candidate, Selection
@@ -27,7 +27,7 @@ def _row(c: Candidate, found: Selection) -> tuple[str, ...]:
 
 def selection_lines(found: Selection) -> tuple[str, ...]:
     """What is guaranteed, and how it was found out."""
-    least = f"{number(found.indifference)}{f' {found.unit}' if found.unit else ''}"
+    least = with_unit(number(found.indifference), found.unit)
     word = "largest" if found.goal == "max" else "smallest"
     if found.best is None:
         verdict = f"undecided: the {word} {found.measure} is that of one of {', '.join(found.remaining)}"

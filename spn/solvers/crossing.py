@@ -454,14 +454,23 @@ class _Search:
         """Where the signs leave doubts, and whether time ran out."""
         inside = [(c.low, c.high) for c in self.crossings] + self._brackets()
         open_ = [x for x in sorted(self.seen) if not self._sign(x) and not any(a <= x <= b for a, b in inside)]
+        equal = [x for x in open_ if self.curves.exact or self.seen[x][0].error == 0]
+        doubtful = [x for x in open_ if x not in equal]
         found = []
-        if open_:
-            at = ", ".join(f"{x / factor:g}" for x in open_) + (f" {unit}" if unit else "")
-            exact = "both are equal" if self.curves.exact else "it is not told which is larger, so that they may touch or cross there,"
-            found.append(f"{exact} at {at}" + ("" if self.curves.exact else "; more replications or a longer horizon tell"))
+        if equal:
+            found.append(f"both are equal{'' if self.curves.exact else ' in every replication'} at {_listed(equal, factor, unit)}")
+        if doubtful:
+            where = _listed(doubtful, factor, unit)
+            found.append(
+                f"which is larger is not told at {where}: they may touch or cross there; more replications or a longer horizon tell"
+            )
         if not self.complete:
             found.append(f"{self.control.exhausted() or 'stopped'} before all was looked at")
         return tuple(found)
+
+
+def _listed(xs: Sequence[float], factor: float, unit: str) -> str:
+    return ", ".join(f"{x / factor:g}" for x in xs) + (f" {unit}" if unit else "")
 
 
 def _numbers(low: int, high: int) -> list[int]:
