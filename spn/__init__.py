@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from spn.sim.selection import Selection, select_best
     from spn.solvers import solve
     from spn.solvers.crossing import Crossings, crossing
+    from spn.solvers.reduced import VarianceReduced, variance_reduced
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
     from spn.structural.analysis import Structure, bounds, structure
@@ -58,6 +59,7 @@ _WHERE = {
     "States": "spn.reach.states",
     "Throughput": "spn.measure",
     "Utilisation": "spn.measure",
+    "VarianceReduced": "spn.solvers.reduced",
     "bounds": "spn.structural.analysis",
     "call": "spn.expr.nodes",
     "compare": "spn.sgd.compare",
@@ -81,6 +83,7 @@ _WHERE = {
     "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
+    "variance_reduced": "spn.solvers.reduced",
     "write_path": "spn.sim.history",
 }
 
@@ -107,6 +110,7 @@ __all__ = [
     "Structure",
     "Throughput",
     "Utilisation",
+    "VarianceReduced",
     "__version__",
     "bounds",
     "call",
@@ -131,6 +135,7 @@ __all__ = [
     "structure",
     "sweep",
     "tokens",
+    "variance_reduced",
     "write_path",
 ]
 

@@ -160,6 +160,16 @@ def _simulate(commands: Any) -> None:
     p.add_argument("--histogram", metavar="EXPR", help="how an expression is distributed, instead of the measures: '#q', '#q | serve'")
     p.add_argument("--path", metavar="OUT", help="write every firing up to --horizon to a .csv or .parquet file, instead of the measures")
     p.add_argument("--max-firings", type=_whole(1), metavar="N", help="stop after so many firings (default: 1e9)")
+    less = p.add_argument_group("less variance, over --horizon")
+    less.add_argument(
+        "--control",
+        nargs="?",
+        const="auto",
+        choices=("auto", "twin", "works", "none"),
+        help="correct by control variates: the exactly solved exponential twin, the works drawn, or (auto) what a pilot finds worth it",
+    )
+    less.add_argument("--antithetic", action="store_true", help="pairs of runs from opposite random numbers")
+    less.add_argument("--warmup", type=_typed(seconds), metavar="T", help="of the horizon: so much is left out (default: nothing)")
     _json(p)
     _result_file(p)
 

@@ -29,6 +29,8 @@ class Averaged:
                 return Horizon(Average(v), self.warmup, self.horizon)
             case FiringRate(transition=t, value=v) if constant(v) == 1:
                 return Horizon(Throughput(t), self.warmup, self.horizon)
+            case FiringRate(transition=t, value=v):  # over a time it is the sum over the firings by which the average is meant
+                return Horizon(Average(v, t), self.warmup, self.horizon)
         return None
 
 
