@@ -1,4 +1,4 @@
-"""Do comparisons keep what they promise? Crossings, selections and estimates with less variance against exact answers to the same questions.
+"""Do comparisons keep what they promise? Crossings, selections and estimates with less variance against exact answers.
 
 Every check states its bound: the least number of right answers of so many seeds that a true probability as promised falls short of with a
 chance below 1e-3 (binomial). Coverages that are exact in the limit have an upper bound too, of the same chance.
