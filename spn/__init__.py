@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from spn.sim.histogram import Histogram, histogram
     from spn.sim.history import History, path, write_path
     from spn.sim.paired import Differences, difference
+    from spn.sim.selection import Selection, select_best
     from spn.solvers import solve
+    from spn.solvers.crossing import Crossings, crossing
+    from spn.solvers.reduced import VarianceReduced, variance_reduced
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
     from spn.structural.analysis import Structure, bounds, structure
@@ -37,6 +40,7 @@ _WHERE = {
     "AnalysisError": "spn.errors",
     "Average": "spn.measure",
     "Comparison": "spn.sgd.compare",
+    "Crossings": "spn.solvers.crossing",
     "DataError": "spn.errors",
     "Histogram": "spn.sim.histogram",
     "History": "spn.sim.history",
@@ -47,6 +51,7 @@ _WHERE = {
     "Net": "spn.net.model",
     "NetBuilder": "spn.net.builder",
     "Result": "spn.result",
+    "Selection": "spn.sim.selection",
     "SemanticsError": "spn.errors",
     "Sojourn": "spn.measure",
     "SpnError": "spn.errors",
@@ -54,10 +59,12 @@ _WHERE = {
     "States": "spn.reach.states",
     "Throughput": "spn.measure",
     "Utilisation": "spn.measure",
+    "VarianceReduced": "spn.solvers.reduced",
     "bounds": "spn.structural.analysis",
     "call": "spn.expr.nodes",
     "compare": "spn.sgd.compare",
     "conditional": "spn.expr.nodes",
+    "crossing": "spn.solvers.crossing",
     "difference": "spn.sim.paired",
     "draw": "spn.report.draw",
     "equal": "spn.expr.nodes",
@@ -68,6 +75,7 @@ _WHERE = {
     "load": "spn.loading",
     "parse": "spn.loading",
     "path": "spn.sim.history",
+    "select_best": "spn.sim.selection",
     "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
@@ -75,6 +83,7 @@ _WHERE = {
     "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
+    "variance_reduced": "spn.solvers.reduced",
     "write_path": "spn.sim.history",
 }
 
@@ -82,6 +91,7 @@ __all__ = [
     "AnalysisError",
     "Average",
     "Comparison",
+    "Crossings",
     "DataError",
     "Differences",
     "Histogram",
@@ -92,6 +102,7 @@ __all__ = [
     "Net",
     "NetBuilder",
     "Result",
+    "Selection",
     "SemanticsError",
     "Sojourn",
     "SpnError",
@@ -99,11 +110,13 @@ __all__ = [
     "Structure",
     "Throughput",
     "Utilisation",
+    "VarianceReduced",
     "__version__",
     "bounds",
     "call",
     "compare",
     "conditional",
+    "crossing",
     "difference",
     "draw",
     "equal",
@@ -114,6 +127,7 @@ __all__ = [
     "load",
     "parse",
     "path",
+    "select_best",
     "sensitivity",
     "simulate",
     "solve",
@@ -121,6 +135,7 @@ __all__ = [
     "structure",
     "sweep",
     "tokens",
+    "variance_reduced",
     "write_path",
 ]
 

@@ -160,6 +160,16 @@ def _simulate(commands: Any) -> None:
     p.add_argument("--histogram", metavar="EXPR", help="how an expression is distributed, instead of the measures: '#q', '#q | serve'")
     p.add_argument("--path", metavar="OUT", help="write every firing up to --horizon to a .csv or .parquet file, instead of the measures")
     p.add_argument("--max-firings", type=_whole(1), metavar="N", help="stop after so many firings (default: 1e9)")
+    less = p.add_argument_group("less variance, over --horizon")
+    less.add_argument(
+        "--control",
+        nargs="?",
+        const="auto",
+        choices=("auto", "twin", "works", "none"),
+        help="correct by control variates: the exactly solved exponential twin, the works drawn, or (auto) what a pilot finds worth it",
+    )
+    less.add_argument("--antithetic", action="store_true", help="pairs of runs from opposite random numbers")
+    less.add_argument("--warmup", type=_typed(seconds), metavar="T", help="of the horizon: so much is left out (default: nothing)")
     _json(p)
     _result_file(p)
 
@@ -200,11 +210,13 @@ def _fit(commands: Any) -> None:
 def _compare(commands: Any) -> None:
     examples = (
         "  spn compare models/sgd/async_ps.spn models/sgd/ring.spn --over workers=1..16 -o scaling.svg\n"
-        "  spn compare a.spn b.spn --over 'bandwidth=1 Gbit/s,10 Gbit/s' --measure examples --csv"
+        "  spn compare a.spn b.spn --over 'bandwidth=1 Gbit/s,10 Gbit/s' --measure examples --csv\n"
+        "  spn compare a.spn b.spn --crossing 'bandwidth=1 Gbit/s..10 Gbit/s' --horizon '10 min'\n"
+        "  spn compare a.spn b.spn c.spn --best max --indifference 0.5 --horizon '10 min'"
     )
     p = _command(commands, "compare", "Compare one measure of several models over the values of a parameter.", examples)
     p.add_argument("files", nargs="+", metavar="FILE", help="model files")
-    p.add_argument("--over", required=True, metavar="NAME=VALUES", help="the parameter and its values: workers=1..16 or workers=1,2,4,8")
+    p.add_argument("--over", metavar="NAME=VALUES", help="the parameter and its values: workers=1..16 or workers=1,2,4,8")
     p.add_argument("--measure", default="steps", metavar="NAME", help="the measure to compare (default: steps)")
     _parameters(p)
     _trace(p)
@@ -215,11 +227,18 @@ def _compare(commands: Any) -> None:
     )
     p.add_argument("--confidence", type=_typed(share), default=0.95, metavar="C", help="confidence level (default: 95%%)")
     p.add_argument("-o", "--output", metavar="OUT", help="write the plot, as SVG, PNG or PDF")
-    pairs = p.add_argument_group("differences")
-    pairs.add_argument("--difference", action="store_true", help="by how much each differs from the first, by common random numbers")
-    pairs.add_argument("--horizon", type=_typed(seconds), metavar="T", help="model time of each run, which a difference takes")
+    pairs = p.add_argument_group("by common random numbers")
+    what = pairs.add_mutually_exclusive_group()
+    what.add_argument("--difference", action="store_true", help="by how much each differs from the first")
+    what.add_argument("--crossing", metavar="NAME=LO..HI", help="at which value of a parameter the curves of two models cross")
+    what.add_argument("--best", choices=("max", "min"), help="which model (at which value of --over) has the largest, or smallest, measure")
+    pairs.add_argument("--indifference", type=_typed(positive), metavar="X", help="of --best: a difference that would not matter")
+    pairs.add_argument("--horizon", type=_typed(seconds), metavar="T", help="model time of each run")
     pairs.add_argument("--warmup", type=_typed(seconds), default=0.0, metavar="T", help="of which so much is left out (default: nothing)")
-    pairs.add_argument("--replications", type=_whole(2), default=32, metavar="N", help="runs of each model (default: 32)")
+    pairs.add_argument(
+        "--replications", type=_whole(2), metavar="N", help="runs of each model (default: 32; of --best: 16 before any leaves)"
+    )
+    pairs.add_argument("--max-seconds", type=_typed(seconds), default=60.0, metavar="T", help="computing time (default: 60 s)")
     form = p.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--csv", action="store_true", help="print CSV")

@@ -1,4 +1,4 @@
-"""``spn compare``: one measure of several mechanisms over the values of a parameter."""
+"""``spn compare``: one measure of several mechanisms over the values of a parameter, where it crosses, and which is best."""
 
 from __future__ import annotations
 
@@ -10,19 +10,28 @@ from typing import Any
 from spn.cli.answers import print_json
 from spn.cli.calibration import parameters, print_calibration
 from spn.cli.codes import Code
-from spn.cli.inputs import model_file, sweep
+from spn.cli.inputs import interval, model_file, sweep
 from spn.cli.terminal import Progress, note, prose, say, show, terminal_width
-from spn.errors import AnalysisError, refuse
+from spn.errors import AnalysisError, ModelError, refuse
 from spn.report.draw import chosen_format, writable
 from spn.report.plot import FORMATS
+from spn.show.crossing import crossing_grid, crossing_lines
 from spn.show.differences import contrast_grid, differences_lines
 from spn.show.grid import width
+from spn.show.selection import selection_grid, selection_lines
 from spn.show.table import Comparison, comparison_grid, comparison_list, saturation_lines
 from spn.show.text import duration, number
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare the models, print the table, write the plot."""
+    if arguments.crossing:
+        return _crossing(arguments)
+    if arguments.best:
+        return _best(arguments)
+    if not arguments.over:
+        help = "name one with its values, for instance --over workers=1..8; or ask for a --crossing or for the --best"
+        raise refuse(ModelError, "E0904", "there is no parameter to compare over", help=help)
     if arguments.difference:
         return _difference(arguments)
     over = sweep(arguments.over)
@@ -54,13 +63,24 @@ def run(arguments: argparse.Namespace) -> int:
     return Code.OK if all(r.converged for r in found.rows) else Code.FAILED
 
 
-def _difference(arguments: argparse.Namespace) -> int:
-    if arguments.horizon is None:
+def _spanned(arguments: argparse.Namespace, what: str, *, horizon: bool = True) -> dict[str, Any]:
+    """The options of comparisons by common random numbers; what does not go with them is refused."""
+    if horizon and arguments.horizon is None:
         raise refuse(
-            AnalysisError, "E0705", "a difference is of averages over a time", help="say how long with --horizon, for instance '10 min'"
+            AnalysisError, "E0705", f"{what} is of averages over a time", help="say how long with --horizon, for instance '10 min'"
         )
     if arguments.output or arguments.csv:
-        raise refuse(AnalysisError, "E0705", "differences are printed as a table or as JSON", help="leave out -o and --csv")
+        raise refuse(AnalysisError, "E0705", f"{what} is printed as a table or as JSON", help="leave out -o and --csv")
+    names = ("horizon", "warmup", "seed", "confidence", "max_seconds")
+    return {"measure": arguments.measure, **{name: getattr(arguments, name) for name in names}}
+
+
+def _counted(arguments: argparse.Namespace, name: str = "replications") -> dict[str, Any]:
+    return {} if arguments.replications is None else {name: arguments.replications}
+
+
+def _difference(arguments: argparse.Namespace) -> int:
+    sampling = _spanned(arguments, "a difference")
     over, paths = sweep(arguments.over), [model_file(f) for f in arguments.files]
     given, calibration = parameters(arguments)
     from spn.sgd.compare import contrast
@@ -69,14 +89,10 @@ def _difference(arguments: argparse.Namespace) -> int:
         found = contrast(
             paths,
             over,
-            measure=arguments.measure,
             parameters=given,
-            horizon=arguments.horizon,
-            warmup=arguments.warmup,
-            seed=arguments.seed,
-            replications=arguments.replications,
-            confidence=arguments.confidence,
             progress=lambda done, total, what: progress.show(what, done / total),
+            **_counted(arguments),
+            **sampling,
         )
     if arguments.json:
         print_json({**found.to_dict(), "calibration": list(calibration)})
@@ -89,6 +105,51 @@ def _difference(arguments: argparse.Namespace) -> int:
             prose(line)
         say(duration(found.seconds))
     return Code.FAILED if any(d.notes for _, d in found.points) else Code.OK
+
+
+def _crossing(arguments: argparse.Namespace) -> int:
+    if len(arguments.files) != 2 or arguments.over:
+        message = "a crossing is of two models over the range of one parameter"
+        raise refuse(AnalysisError, "E0705", message, help="name two files and --crossing name=first..last, without --over")
+    sampling = _spanned(arguments, "a crossing", horizon=False)
+    name, low, high = interval(arguments.crossing)
+    paths = [model_file(f) for f in arguments.files]
+    given, calibration = parameters(arguments)
+    from spn.sgd.compare import crossing_of
+
+    with Progress() as progress:
+        found = crossing_of(
+            paths, (name, low, high), parameters=given, method=arguments.method, progress=progress.show, **_counted(arguments), **sampling
+        )
+    _answer(found, calibration, arguments, crossing_grid, crossing_lines)
+    return Code.OK if found.complete else Code.FAILED
+
+
+def _best(arguments: argparse.Namespace) -> int:
+    if arguments.indifference is None:
+        help = "say with --indifference X which difference in the measure would not matter; the smaller, the longer it takes"
+        raise refuse(AnalysisError, "E0705", "the best is selected with a guarantee for a difference that matters", help=help)
+    sampling = _spanned(arguments, "a selection")
+    over, paths = sweep(arguments.over) if arguments.over else None, [model_file(f) for f in arguments.files]
+    given, calibration = parameters(arguments)
+    from spn.sgd.compare import best_of
+
+    goal = {"goal": arguments.best, "indifference": arguments.indifference}
+    found = best_of(paths, over, parameters=given, **goal, **_counted(arguments, "first"), **sampling)
+    _answer(found, calibration, arguments, selection_grid, selection_lines)
+    return Code.OK if found.best is not None else Code.FAILED
+
+
+def _answer(found: Any, calibration: tuple[str, ...], arguments: argparse.Namespace, grid: Any, lines: Any) -> None:
+    if arguments.json:
+        print_json({**found.to_dict(), "calibration": list(calibration)})
+        return
+    print_calibration(calibration)
+    show(grid(found))
+    say()
+    for line in lines(found):
+        prose(line)
+    say(duration(found.seconds))
 
 
 def _print(found: Any, calibration: tuple[str, ...], arguments: argparse.Namespace) -> None:

@@ -135,6 +135,17 @@ def _points(part: str, whole: str) -> list[int | str]:
     return list(range(first, min(last, first + MAX_POINTS) + 1))
 
 
+def interval(text: str) -> tuple[str, str, str]:
+    """``--crossing``: a name and the two ends of its range, as they are written: ``bandwidth=1 Gbit/s..10 Gbit/s``."""
+    found = _SETTING.match(text)
+    ends = [end.strip() for end in found[2].split("..")] if found else []
+    if not found or len(ends) != 2 or not all(ends):
+        raise refuse(
+            ModelError, "E0904", f"cannot read the range {text!r}", help="write it as name=first..last, with units where it has one"
+        )
+    return found[1], ends[0], ends[1]
+
+
 def seconds(text: str) -> float:
     """A duration in seconds from ``90``, ``90 s``, ``10min``; ValueError where it is none, or not positive."""
     found = _DURATION.match(text.strip())

@@ -8,9 +8,10 @@ from spn.cli.answers import answer, json_text, loaded, print_json, with_question
 from spn.cli.codes import Code
 from spn.cli.sampling import options
 from spn.cli.terminal import Progress, note, prose, say, show
+from spn.errors import AnalysisError, refuse
 from spn.report.draw import write
 from spn.result import plain
-from spn.show.text import count, number
+from spn.show.text import count, duration, number
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -21,6 +22,11 @@ def run(arguments: argparse.Namespace) -> int:
         return _path(arguments)
     if arguments.histogram is not None:
         return _histogram(arguments)
+    if arguments.control or arguments.antithetic:
+        return _reduced(arguments)
+    if arguments.warmup is not None:
+        help = "add --control or --antithetic; what is left out of a long run is found by itself"
+        raise refuse(AnalysisError, "E0705", "--warmup goes with --control and --antithetic", help=help)
     model = with_questions(loaded(arguments))
     if model.properties:
         note(f"properties are decided by `spn solve {arguments.file}`, not by simulation")
@@ -52,6 +58,33 @@ def _histogram(arguments: argparse.Namespace) -> int:
     if found.details.get("interrupted"):
         return Code.INTERRUPTED
     return Code.OK if found.converged else Code.FAILED
+
+
+def _reduced(arguments: argparse.Namespace) -> int:
+    from spn.show.reduced import reduced_grid, reduced_lines
+    from spn.solvers.reduced import variance_reduced
+
+    if arguments.horizon is None:
+        help = "say how long with --horizon, for instance '10 min'"
+        raise refuse(AnalysisError, "E0705", "--control and --antithetic are for averages over a time", help=help)
+    for name in ("precision", "absolute", "precise_for", "max_firings"):
+        if getattr(arguments, name) is not None:
+            message = "--control and --antithetic take a fixed number of replications, and no precision"
+            raise refuse(AnalysisError, "E0705", message, help="give --replications; the interval is half as wide with four times as many")
+    names = ("horizon", "warmup", "control", "seed", "replications", "confidence", "max_seconds")
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    found = variance_reduced(with_questions(loaded(arguments)), **{"control": "none", **given}, antithetic=arguments.antithetic)
+    if arguments.json:
+        print_json(found.to_dict())
+    else:
+        show(reduced_grid(found))
+        say()
+        for line in reduced_lines(found):
+            prose(line)
+        say(duration(found.seconds))
+    if arguments.output:
+        write((json_text(found.to_dict()) + "\n").encode(), arguments.output)
+    return Code.FAILED if found.rows < found.planned else Code.OK
 
 
 def _path(arguments: argparse.Namespace) -> int:

@@ -22,8 +22,10 @@ from spn.show.text import common_unit, number, with_unit
 from spn.sim import load_kernels
 from spn.sim.control import all_cores
 from spn.sim.paired import REPLICATIONS, Differences, difference
+from spn.sim.selection import Selection, select_best
 from spn.sim.streams import fresh_seed
 from spn.solvers import may_solve, solve
+from spn.solvers.crossing import Crossings, crossing
 
 WORTH_LOADING = 4  # simulated points, from which on the compiled engine is loaded at once
 PATIENCE = 1.0  # seconds for what still runs to end after an interruption
@@ -215,6 +217,48 @@ def contrast(
     return Contrast(over=over[0], over_unit=unit, over_factor=factor, points=tuple(points), seconds=time.perf_counter() - started)
 
 
+def crossing_of(
+    models: Sequence[str | Path],
+    over: tuple[str, Setting, Setting],
+    *,
+    measure: str = "steps",
+    parameters: Mapping[str, Setting] | None = None,
+    **options: Any,
+) -> Crossings:
+    """Where the curves of two model files cross over the range ``over = (name, low, high)`` of a parameter
+    (:func:`spn.solvers.crossing.crossing`, whose ``options`` these are)."""
+    name, low, high = over
+    names = _distinct([Path(m) for m in models])
+    jobs = _planned(models, names, name, [low, high], measure, dict(parameters or {}), written=True)
+    first, second = ([j.model for j in jobs if j.mechanism == n] for n in names)
+    start, end = (next(p.value for p in m.parameters if p.name == name) for m in first)
+    return crossing(first[0], second[0], name, start, end, measure, names=(names[0], names[1]), **options)
+
+
+def best_of(
+    models: Sequence[str | Path],
+    over: tuple[str, Iterable[Setting]] | None = None,
+    *,
+    measure: str = "steps",
+    parameters: Mapping[str, Setting] | None = None,
+    **options: Any,
+) -> Selection:
+    """Which model file (with ``over = (name, values)``: at which value of the parameter) is best in a measure
+    (:func:`spn.sim.selection.select_best`, whose ``options`` these are)."""
+    paths = [Path(m) for m in models]
+    names = _distinct(paths)
+    known = dict(parameters or {})
+    if over is None:
+        jobs = _jobs(models, names, known)
+        for job in jobs:
+            _check_measure(job.model, measure)
+        return select_best([j.model for j in jobs], measure, names=[j.mechanism for j in jobs], **options)
+    jobs = _planned(models, names, over[0], list(over[1]), measure, known)
+    unit, factor = _unit(jobs, over[0])
+    labels = [f"{j.mechanism} at {over[0]} = {with_unit(number(j.at / factor), unit)}" for j in jobs]
+    return select_best([j.model for j in jobs], measure, names=labels, **options)
+
+
 def _check_types(models: object, over: object, seed: object) -> None:
     if isinstance(models, str | Path) or not isinstance(models, Sequence):
         raise TypeError(f"models is a list of model files, not {models!r}")
@@ -226,15 +270,23 @@ def _check_types(models: object, over: object, seed: object) -> None:
 
 
 def _planned(
-    models: Sequence[str | Path], names: list[str], over: str, values: list[Setting], measure: str, parameters: dict[str, Setting]
+    models: Sequence[str | Path],
+    names: list[str],
+    over: str,
+    values: list[Setting],
+    measure: str,
+    parameters: dict[str, Setting],
+    *,
+    written: bool = False,
 ) -> list[_Job]:
-    """All points to be solved, once everything that can be wrong with the request is checked."""
+    """All points to be solved, once everything that can be wrong with the request is checked; by rising value, or as ``written``."""
     if not models:
         raise refuse(ModelError, "E0691", "no model to compare", help="name at least one model file")
     if not values:
         raise refuse(ModelError, "E0691", f"no value of {over} to compare at", help=f"give some: {over}=1..8")
     _check_over(models, names, over)
-    jobs = _jobs(models, names, over, values, parameters)
+    jobs = _jobs(models, names, parameters, over, values)
+    jobs = jobs if written else sorted(jobs, key=lambda j: (names.index(j.mechanism), j.at))
     for job in jobs:
         _check_measure(job.model, measure)
     return jobs
@@ -255,7 +307,10 @@ def _distinct(paths: list[Path]) -> list[str]:
     return [n if names.count(n) == 1 else f"{n}#{i + 1}" for i, n in enumerate(names)]
 
 
-def _jobs(models: Sequence[str | Path], names: list[str], over: str, values: list[Setting], parameters: dict[str, Setting]) -> list[_Job]:
+def _jobs(
+    models: Sequence[str | Path], names: list[str], parameters: dict[str, Setting], over: str = "", values: Sequence[Setting] = ()
+) -> list[_Job]:
+    """Every model at every value; without ``over`` every model as it is, ``at`` 0."""
     known = [settable(m) for m in models]
     for parameter in parameters:
         if not any(parameter in k for k in known):
@@ -264,11 +319,11 @@ def _jobs(models: Sequence[str | Path], names: list[str], over: str, values: lis
     jobs: list[_Job] = []
     for path, mechanism, k in zip(models, names, known, strict=True):
         own = {n: v for n, v in parameters.items() if n in k}
-        for v in values:
-            model = load(path, params={**own, over: v})
-            at = next(float(p.value) for p in model.parameters if p.name == over)
+        for point in [{over: v} for v in values] if over else [{}]:
+            model = load(path, params={**own, **point})
+            at = next((float(p.value) for p in model.parameters if p.name == over), 0.0)
             jobs.append(_Job(mechanism=mechanism, at=at, model=model, index=len(jobs)))
-    return sorted(jobs, key=lambda j: (names.index(j.mechanism), j.at))
+    return jobs
 
 
 def _check_over(models: Sequence[str | Path], names: Sequence[str], over: str) -> None:

@@ -1,9 +1,5 @@
-"""Differences between models by common random numbers: every replication of every model draws the works of one and the same activity
-from one and the same stream, so that what chance does to one it does to the other, and much of it cancels in the difference.
-
-Streams belong to the names of transitions. They keep in step as long as the activities happen in like order and their laws take equally
-many random numbers a draw, as laws of one family and shape do. Where they do not, the estimates are as right as ever, only less precise:
-the gain in variance is measured from the same runs (Law, Simulation Modeling and Analysis, 5th ed., 2015, section 11.2).
+"""Differences between models by common random numbers (:mod:`spn.sim.synchronised`): what chance does to one it does to the other, and much
+of it cancels in the difference. The gain in variance is measured from the same runs.
 """
 
 from __future__ import annotations
@@ -11,26 +7,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from spn.compiled import CompiledNet
 from spn.errors import AnalysisError, refuse
-from spn.measure import Measure, Primitive
 from spn.model import Model, checked
 from spn.result import plain
-from spn.sim.control import Control, Stopped
+from spn.sim.control import Control
 from spn.sim.engine import Floats
-from spn.sim.estimate import Function, averages, interval, measure_function
-from spn.sim.longrun import over_horizon
-from spn.sim.questions import LONG_RUN, sorts_of
-from spn.sim.reference import Instant, Station, Trajectory
+from spn.sim.estimate import Function, Interval, averages, interval
 from spn.sim.run import questions
-from spn.sim.streams import Crew, fresh_seed
+from spn.sim.streams import fresh_seed
+from spn.sim.synchronised import Runs, Span, all_done, asked, check_span
 
 REPLICATIONS = 32
 
@@ -80,35 +70,6 @@ class Differences:
         return plain(self)
 
 
-class Synchronised(Trajectory):
-    """The reference trajectory with a stream of random numbers for each transition, by name."""
-
-    def __init__(self, compiled: CompiledNet, primitives: Sequence[Primitive], seed: int, replication: int) -> None:
-        self._key = (seed, replication)
-        self._streams: dict[str, np.random.Generator] = {}
-        super().__init__(compiled, primitives, self._stream(""))
-
-    def _stream(self, name: str) -> np.random.Generator:
-        if name not in self._streams:
-            seed, replication = self._key
-            words = np.frombuffer(blake2b(name.encode(), digest_size=16).digest(), dtype=np.uint32)
-            sequence = np.random.SeedSequence(seed, spawn_key=(replication, *words.tolist()))
-            self._streams[name] = np.random.default_rng(sequence)
-        return self._streams[name]
-
-    def _draw(self, s: Station) -> Instant:
-        self.rng = self._stream(s.transition.name)
-        return super()._draw(s)
-
-    def _choose(self, weighted: Sequence[tuple[int, float]]) -> int:
-        self.rng = self._stream(f"choice {self.rules.transitions[weighted[0][0]].transition.name}")
-        return super()._choose(weighted)
-
-    def _pick(self, n: int) -> int:
-        self.rng = self._stream("")
-        return super()._pick(n)
-
-
 def difference(
     models: Sequence[Model],
     measure: str,
@@ -131,101 +92,84 @@ def difference(
     measure that one does not have or that is no long-run average, options out of range, or fewer than two replications done.
     """
     seed = fresh_seed() if seed is None else seed
-    _check(models, horizon, warmup, replications, confidence, seed)
-    runs = [_Runs(m, _asked(checked(m), measure), max_seconds / len(models)) for m in models]
-    for k, r in enumerate(runs):
-        r.collect(replications, horizon, warmup, (seed, 0 if synchronised else k))
-    n = min(len(r.rows) for r in runs)
+    _check(models)
+    check_span(horizon, warmup, replications, confidence, seed)
+    control = Control(workers=1, max_seconds=max_seconds, max_firings=math.inf)
+    span = Span(horizon=horizon, warmup=warmup, seed=seed)
+    runs = [paired_runs(m, measure, span, control) for m in models]
+    control.started = time.monotonic()
+    offsets = [0 if synchronised else k * replications for k in range(len(models))]
+    n = all_done(runs, replications, offsets=offsets)
     if n < 2:
         help = "allow more seconds, or a shorter horizon"
         raise refuse(AnalysisError, "E0706", "fewer than two replications of every model were done in time", help=help)
     each = 1 - (1 - confidence) / (len(models) - 1)
     labels = list(names) if names is not None else [m.name for m in models]
-    first = runs[0]
+    samples = [(r.rows(n, first=k), r.function) for r, k in zip(runs, offsets, strict=True)]
+    asked_for = asked(models[0], measure)
     return Differences(
         measure=measure,
-        rows=tuple(_against(first, r, labels[0], label, n, each) for r, label in zip(runs[1:], labels[1:], strict=True)),
+        rows=tuple(_against(samples[0], other, labels[0], label, each) for other, label in zip(samples[1:], labels[1:], strict=True)),
         confidence=confidence,
         each=each,
         replications=n,
         horizon=horizon,
         warmup=warmup,
         seed=seed,
-        unit=first.measure.unit,
-        unit_factor=float(first.measure.unit_factor),
+        unit=asked_for.unit,
+        unit_factor=float(asked_for.unit_factor),
         synchronised=synchronised,
         notes=(f"stopped after {max_seconds:g} s, with {n} replications",) if n < replications else (),
     )
 
 
-def _check(models: Sequence[Model], horizon: float, warmup: float, replications: int, confidence: float, seed: int) -> None:
-    wrong = [
-        (len(models) < 2, f"there is {len(models)} model; a difference takes two"),
-        (not 0 < horizon < math.inf, f"horizon is {horizon} s; it is a positive time"),
-        (not 0 <= warmup < horizon, f"warmup is {warmup} s; it lies between 0 and the horizon"),
-        (replications < 2, f"replications is {replications}; an interval needs at least 2"),
-        (not 0 < confidence < 1, f"confidence is {confidence:g}; it lies between 0 and 1"),
-        (seed < 0, f"seed is {seed}; it is a whole number from 0"),
-    ]
-    for is_wrong, message in wrong:
-        if is_wrong:
-            raise refuse(AnalysisError, "E0705", message)
+def _check(models: Sequence[Model]) -> None:
+    if len(models) < 2:
+        raise refuse(AnalysisError, "E0705", f"there is {len(models)} model; a difference takes two")
 
 
-def _asked(model: Model, name: str) -> Measure:
-    found = next((m for m in model.measures if m.name == name), None)
-    if found is None:
-        known = ", ".join(m.name for m in model.measures) or "none"
-        raise refuse(AnalysisError, "E0201", f"{model.name} has no measure {name}", help=f"it has {known}")
-    if any(sort != LONG_RUN for sort in sorts_of(found.body)):
-        message = f"measure {name} is no average over time, of which alone differences are estimated"
-        raise refuse(AnalysisError, "E0624", message, span=found.span)
-    return found
+def paired_runs(model: Model, measure: str, span: Span, control: Control) -> Runs:
+    """The replications of a model for one measure, by name."""
+    m = asked(checked(model), measure)
+    return Runs(model, (m,), questions([m.body], model), span, control)
 
 
-class _Runs:
-    """The replications of one model: rows (1, averages of the primitives)."""
-
-    def __init__(self, model: Model, measure: Measure, seconds: float) -> None:
-        self.measure = measure
-        self.wanted = questions([measure.body], model)
-        self.function: Function = measure_function(measure.body, model.net, self.wanted)
-        self.crew = Crew(model.net, self.wanted, 0, Control(workers=1, max_seconds=seconds, max_firings=math.inf))
-        self.rows: list[Floats] = []
-
-    def collect(self, count: int, horizon: float, warmup: float, key: tuple[int, int]) -> None:
-        one = over_horizon(self.crew, horizon, warmup)
-        seed, offset = key
-        self.crew.control.started = time.monotonic()
-        with suppress(Stopped):
-            for k in range(count):
-                engine = Synchronised(self.crew.compiled, self.wanted, seed, k + offset * count)
-                self.rows.append(one(engine)[0])
+Paired = tuple[Floats, Function]  # rows (1, averages of the primitives), and the measure as a function of these
 
 
-def _against(first: _Runs, other: _Runs, base: str, alternative: str, n: int, confidence: float) -> Difference:
-    a, b = np.array(first.rows[:n]), np.array(other.rows[:n])
+def apart(first: Paired, other: Paired, confidence: float, *, ratio: bool = False) -> Interval:
+    """The jackknife interval of ``other`` minus ``first``, or of their ratio, from rows that belong together."""
+    a, b = first[0], other[0]
     split = a.shape[1] - 1
     both = np.concatenate([a, b[:, 1:]], axis=1)
 
     def minus(known: Floats) -> float:
-        return other.function(known[split:]) - first.function(known[:split])
+        return other[1](known[split:]) - first[1](known[:split])
 
     def over(known: Floats) -> float:
-        bottom = first.function(known[:split])
-        return other.function(known[split:]) / bottom if bottom else math.nan
+        bottom = first[1](known[:split])
+        return other[1](known[split:]) / bottom if bottom else math.nan
 
-    apart, ratio = interval(both, minus, confidence), interval(both, over, confidence)
-    alone = [sum(p.variance for p in interval(rows, f, confidence).parts) for rows, f in ((a, first.function), (b, other.function))]
-    together = sum(p.variance for p in apart.parts)
+    return interval(both, over if ratio else minus, confidence)
+
+
+def _against(first: Paired, other: Paired, base: str, alternative: str, confidence: float) -> Difference:
+    minus, ratio = apart(first, other, confidence), apart(first, other, confidence, ratio=True)
+    alone = [sum(p.variance for p in interval(rows, f, confidence).parts) for rows, f in (first, other)]
+    together = sum(p.variance for p in minus.parts)
     return Difference(
         base=base,
         alternative=alternative,
-        base_value=first.function(averages(a)),
-        value=other.function(averages(b)),
-        difference=apart.value,
-        half_width=apart.half_width,
+        base_value=first[1](averages(first[0])),
+        value=other[1](averages(other[0])),
+        difference=minus.value,
+        half_width=minus.half_width,
         ratio=ratio.value,
         ratio_half_width=ratio.half_width,
-        gain=sum(alone) / together if together > 0 else (math.inf if sum(alone) > 0 else math.nan),
+        gain=gain(sum(alone), together),
     )
+
+
+def gain(alone: float, together: float) -> float:
+    """How many times smaller one variance is than another; inf where all of it is gone, nan where there was none."""
+    return alone / together if together > 0 else (math.inf if alone > 0 else math.nan)

@@ -1,0 +1,202 @@
+"""Replications that several models, or several runs of one, share their random numbers in.
+
+Every transition has streams of uniform numbers of its own, by its name, and draws each work by inversion: one number a draw, whatever the
+law, and the work the larger the larger the number. So the same activities of different models stay in step and go up and down together
+(common random numbers: Law, Simulation Modeling and Analysis, 5th ed., 2015, section 11.2), and a *mirrored* run, in which every number u
+is replaced by 1 - u, has long works where the other has short ones (antithetic variates: Hammersley and Morton, Mathematical Proceedings
+of the Cambridge Philosophical Society 52, 1956, doi:10.1017/S0305004100031455).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from spn.compiled import CompiledNet
+from spn.errors import AnalysisError, refuse
+from spn.measure import Measure, Primitive
+from spn.model import Model
+from spn.net import semantics
+from spn.net.model import Timed
+from spn.sim.control import Control, Stopped
+from spn.sim.engine import Floats
+from spn.sim.estimate import Function, measure_function
+from spn.sim.questions import LONG_RUN, sorts_of
+from spn.sim.reference import Instant, Station, Trajectory
+from spn.sim.streams import Crew
+
+FIRST_BLOCK, LARGEST_BLOCK = 16, 1024  # numbers that a stream makes at a time: ever more, so that inversion is cheap in long runs
+LEAST, MOST = 2.0**-54, 1 - 2.0**-53  # 0 and 1 are no numbers to invert at
+Key = tuple[int, int, bool]  # seed, replication, whether mirrored
+
+
+class Numbers:
+    """An endless stream of uniform numbers strictly between 0 and 1, each turned into what ``invert`` makes of it."""
+
+    def __init__(self, key: Key, name: str, invert: Callable[[Floats], Floats] | None = None) -> None:
+        seed, replication, self._mirrored = key
+        words = np.frombuffer(blake2b(name.encode(), digest_size=16).digest(), dtype=np.uint32)
+        self._generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(replication, *words.tolist())))
+        self._invert = invert
+        self._block: list[float] = []
+        self._used = 0
+        self._size = FIRST_BLOCK
+
+    def next(self) -> float:
+        if self._used == len(self._block):
+            self._fill()
+        self._used += 1
+        return self._block[self._used - 1]
+
+    def _fill(self) -> None:
+        u = self._generator.random(self._size)
+        u = np.clip(1 - u if self._mirrored else u, LEAST, MOST)
+        self._block = (u if self._invert is None else self._invert(u)).tolist()
+        self._used, self._size = 0, min(2 * self._size, LARGEST_BLOCK)
+
+
+class Synchronised(Trajectory):
+    """The reference trajectory with streams of random numbers for each transition.
+
+    ``excess`` (transitions): how much more work each has drawn than so many draws of its law are expected to be; its mean is 0 at any
+    time (Wald's identity)."""
+
+    def __init__(self, compiled: CompiledNet, primitives: Sequence[Primitive], key: Key) -> None:
+        self._key = key
+        self._streams: dict[str, Numbers] = {}
+        self._means = [t.law.mean() if isinstance(t, Timed) else 0.0 for t in compiled.net.transitions]
+        self.excess = np.zeros(len(compiled.net.transitions))
+        super().__init__(compiled, primitives, np.random.default_rng(0))  # which nothing is drawn from
+
+    def _numbers(self, name: str, invert: Callable[[Floats], Floats] | None = None) -> Numbers:
+        found = self._streams.get(name)
+        if found is None:
+            found = self._streams[name] = Numbers(self._key, name, invert)
+        return found
+
+    def _draw(self, s: Station) -> Instant:
+        rows, name = self.compiled.clockwork.rows[s.index], s.transition.name
+        which = 0
+        if len(rows) > 1:
+            u = self._numbers(f"part {name}").next()
+            which = next(k for k, row in enumerate(rows) if u < row.upto)
+        row = rows[which]
+        leaf = row.leaf
+        plain = self._numbers(f"work {name} {which}" if which else f"work {name}", leaf.law.quantile).next()
+        drawn = float(leaf.shift) + float(leaf.scale) * plain
+        self.excess[s.index] += drawn - self._means[s.index]
+        x = drawn * s.factor
+        scale = float(semantics.scale(self.rules, s.index, self.marking)) if s.scaled else 1.0
+        if not row.discrete:
+            return x * scale, 0.0
+        ticks = float(round(x * self.ticks)) * scale
+        return (0.0, ticks) if ticks == math.floor(ticks) else (ticks / self.ticks, 0.0)
+
+    def _choose(self, weighted: Sequence[tuple[int, float]]) -> int:
+        if len(weighted) == 1:
+            return weighted[0][0]
+        name = self.rules.transitions[weighted[0][0]].transition.name
+        left = self._numbers(f"choice {name}").next() * math.fsum(w for _, w in weighted)
+        for t, w in weighted:
+            left -= w
+            if left < 0:
+                return t
+        return weighted[-1][0]
+
+    def _pick(self, n: int) -> int:
+        return int(self._numbers("").next() * n) if n > 1 else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """What replications average over: ``warmup`` to ``horizon``, in seconds; ``seed`` of all their random numbers."""
+
+    horizon: float
+    warmup: float
+    seed: int
+
+
+class Runs:
+    """The replications of one model over a span, made as they are asked for: rows of the averages of the primitives behind ``measures``.
+
+    ``functions``: the measures as functions of these averages. The work of several models is told by one ``control``, which ends all of it
+    (:class:`spn.sim.control.Stopped`)."""
+
+    def __init__(self, model: Model, measures: Sequence[Measure], wanted: Sequence[Primitive], span: Span, control: Control) -> None:
+        self.span = span
+        self.crew = Crew(model.net, wanted, span.seed, control)
+        self.wanted = tuple(wanted)
+        self.functions: tuple[Function, ...] = tuple(measure_function(m.body, model.net, self.wanted) for m in measures)
+        self.firings = 0
+        self._rows: dict[tuple[int, bool], Floats] = {}
+
+    @property
+    def function(self) -> Function:
+        """The only measure."""
+        return self.functions[0]
+
+    def row(self, replication: int, *, mirrored: bool = False) -> Floats:
+        """Averages of the primitives, and after them how much more work than expected each transition drew, per second."""
+        key = (replication, mirrored)
+        if key not in self._rows:
+            self._rows[key] = self._run(Synchronised(self.crew.compiled, self.wanted, (self.span.seed, *key)))
+        return self._rows[key]
+
+    def rows(self, count: int, *, first: int = 0) -> Floats:
+        """Those of ``count`` replications, with a weight of 1 before the averages, as :mod:`spn.sim.estimate` takes them."""
+        width = len(self.wanted)
+        return np.array([[1.0, *self.row(first + k)[:width]] for k in range(count)])
+
+    def _run(self, engine: Synchronised) -> Floats:
+        span = self.span
+        before, excess = np.zeros(len(self.wanted)), engine.excess.copy()
+        if span.warmup > 0:
+            self.crew.run(engine, 2**62, span.warmup)
+            before, excess = engine.totals(), engine.excess.copy()
+        self.crew.run(engine, 2**62, span.horizon)
+        self.firings += engine.firings
+        return np.concatenate([engine.totals() - before, engine.excess - excess]) / (span.horizon - span.warmup)
+
+
+def all_done(runs: Sequence[Runs], count: int, *, offsets: Sequence[int] | None = None) -> int:
+    """Make ``count`` replications of all runs, replication by replication, as far as the limits allow: how many there are of each."""
+    begins = offsets or [0] * len(runs)
+    done = 0
+    with suppress(Stopped):
+        for k in range(count):
+            for r, begin in zip(runs, begins, strict=True):
+                r.row(begin + k)
+            done = k + 1
+    return done
+
+
+def asked(model: Model, name: str) -> Measure:
+    """The measure of that name, once it is certain to be a long-run average; AnalysisError else."""
+    found = next((m for m in model.measures if m.name == name), None)
+    if found is None:
+        known = ", ".join(m.name for m in model.measures) or "none"
+        raise refuse(AnalysisError, "E0201", f"{model.name} has no measure {name}", help=f"it has {known}")
+    if any(sort != LONG_RUN for sort in sorts_of(found.body)):
+        message = f"measure {name} is no average over time, of which alone differences are estimated"
+        raise refuse(AnalysisError, "E0624", message, span=found.span)
+    return found
+
+
+def check_span(horizon: float, warmup: float, replications: int, confidence: float, seed: int, max_seconds: float = math.inf) -> None:
+    """AnalysisError for what is no span of time, no number of replications, no level or no seed."""
+    wrong = [
+        (not 0 < horizon < math.inf, f"horizon is {horizon} s; it is a positive time"),
+        (not 0 <= warmup < horizon, f"warmup is {warmup} s; it lies between 0 and the horizon"),
+        (replications < 2, f"replications is {replications}; an interval needs at least 2"),
+        (not 0 < confidence < 1, f"confidence is {confidence:g}; it lies between 0 and 1"),
+        (seed < 0, f"seed is {seed}; it is a whole number from 0"),
+        (math.isnan(max_seconds), "max_seconds is nan; it is a number of seconds"),
+    ]
+    for is_wrong, message in wrong:
+        if is_wrong:
+            raise refuse(AnalysisError, "E0705", message)
