@@ -155,7 +155,7 @@ class CompiledTrajectory:
     def snapshot(self) -> Snapshot:
         """See :meth:`spn.sim.engine.Engine.snapshot`."""
         arrays = {name: getattr(self, name).copy() for name in self.ARRAYS}
-        return Snapshot(kind(self), arrays, {"generator": generator_state(self.rng)})
+        return Snapshot(kind(self), self.firings, arrays, {"generator": generator_state(self.rng)})
 
     def restore(self, snapshot: Snapshot) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""

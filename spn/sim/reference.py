@@ -185,7 +185,7 @@ class Trajectory:
             "paces": [{name: getattr(p, name) for name in PROGRESS} for p in self.paces],
             "meter": self.meter.held(),
         }
-        return Snapshot(kind(self), {}, rest)
+        return Snapshot(kind(self), self.firings, {}, rest)
 
     def restore(self, snapshot: Snapshot) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 class Snapshot:
     """The state of one trajectory, that of its generator included; independent of the trajectory, which may go on.
 
-    ``engine`` names the kind of trajectory it is of, ``arrays`` and ``rest`` are its state: arrays of plain numbers, and numbers, text,
-    lists and dictionaries with text as keys. So it can be pickled, and written without."""
+    ``engine`` names the kind of trajectory it is of, ``firings`` how far it had come; ``arrays`` and ``rest`` are its state: arrays of
+    plain numbers, and numbers, text, lists and dictionaries with text as keys. So it can be pickled, and written without."""
 
     engine: str
+    firings: int
     arrays: Mapping[str, NDArray[Any]]
     rest: Mapping[str, Any]
 

@@ -39,7 +39,7 @@ def by_plan(engine: type[DirectTrajectory] | type[CompiledDirect]) -> Make:
 def through_text(s: Snapshot) -> Snapshot:
     """As it comes back from a file without pickled parts."""
     arrays = {name: np.frombuffer(a.tobytes(), dtype=a.dtype).copy() for name, a in s.arrays.items()}
-    return Snapshot(s.engine, arrays, json.loads(json.dumps(s.rest)))
+    return Snapshot(s.engine, s.firings, arrays, json.loads(json.dumps(s.rest)))
 
 
 def through_pickle(s: Snapshot) -> Snapshot:

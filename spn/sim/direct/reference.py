@@ -107,7 +107,7 @@ class DirectTrajectory:
             "at_instant": list(self._at_instant),
             "meter": self.meter.held(),
         }
-        return Snapshot(kind(self), {}, rest)
+        return Snapshot(kind(self), self.firings, {}, rest)
 
     def restore(self, snapshot: Snapshot) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""
