@@ -73,10 +73,11 @@ class Checkpoint:
         except OSError as error:
             self.failed = error.strerror or str(error)
 
-    def notes(self) -> list[str]:
-        """What a result should tell."""
-        why = f"the checkpoint {self.path} could not be written ({self.failed}); it is as it was before"
-        return [why] if self.failed else []
+    def notes(self, *, done: bool) -> list[str]:
+        """What a result should tell: how to go on with a run that is not ``done``, and whether that is lost."""
+        if self.failed:
+            return [f"the checkpoint {self.path} could not be written ({self.failed}); it is as it was before"]
+        return [] if done else [f"ask the same again to go on from {self.path}"]
 
 
 def opened(path: str | os.PathLike[str], of: Identity, loaded: frozenset[str]) -> Checkpoint:

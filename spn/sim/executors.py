@@ -58,6 +58,13 @@ class Watch(Protocol):
         ...
 
 
+class Patient:
+    """A :class:`Watch` that waits as long as it takes."""
+
+    def check(self) -> None:
+        """Nothing ends the wait."""
+
+
 def site_of(given: object) -> Site:
     """The site behind an executor or a Dask client; AnalysisError for anything else."""
     if isinstance(given, Site):

@@ -20,7 +20,7 @@ class Progress:
     """How far a run has come: firings made, seconds spent, the present estimates, and the worst relative half-width beside that wanted
     (or, unless ``relative``, how many times wider than wanted the widest is, beside 1). ``measure`` is the name of the one it is of.
     ``rate`` is firings a second of late (0: not known yet), ``share`` the part of the work that is done and ``left`` the seconds to go,
-    as far as can be told from the square of the width (nan: it cannot)."""
+    as far as can be told from the square of the width (nan: it cannot); ``allowed`` is how many the limit leaves."""
 
     firings: int
     seconds: float
@@ -32,11 +32,16 @@ class Progress:
     rate: float = 0.0
     share: float = math.nan
     left: float = math.nan
+    allowed: float = math.inf
 
     def __str__(self) -> str:
         speed = f"{number(self.rate / 1e6, 2)} M firings/s" if self.rate >= 1e4 else f"{self.firings:.3g} firings"
-        wait = f"{span(self.left)} to go" if math.isfinite(self.left) else ""
-        return ", ".join(part for part in (self._estimate(), speed, wait) if part)
+        return ", ".join(part for part in (self._estimate(), speed, self._wait()) if part)
+
+    def _wait(self) -> str:
+        if not math.isfinite(self.left):
+            return ""
+        return f"{span(self.left)} to go" + (f", {span(self.allowed)} allowed" if self.allowed < self.left else "")
 
     def _estimate(self) -> str:
         """The measure that is known least, beside what is wanted."""
@@ -87,9 +92,9 @@ class Reporter:
         self._at = time.monotonic()
         rate = self._rate(firings)
         share, left = self._fixed(seconds) if self.goal is not None else _wanted(told, firings, rate)
-        left = min(left, max(0.0, self.limit - seconds)) if math.isfinite(left) else left
+        allowed = max(0.0, self.limit - seconds)
         if self.show is not None:
-            self.show(replace(told, firings=firings, seconds=seconds, rate=rate, share=share, left=left))
+            self.show(replace(told, firings=firings, seconds=seconds, rate=rate, share=share, left=left, allowed=allowed))
 
     def _fixed(self, seconds: float) -> tuple[float, float]:
         assert self.goal is not None

@@ -157,7 +157,7 @@ def simulate(
         if kept is not None:
             kept.record.write()
     result = results[0] if len(results) == 1 else _joined(model, results)
-    notes = (*(site.notes if site is not None else ()), *(kept.notes() if kept is not None else ()))
+    notes = (*(site.notes if site is not None else ()), *(kept.notes(done=result.converged) if kept is not None else ()))
     return replace(result, notes=(*result.notes, *notes)) if notes else result
 
 
