@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spn.net.model import Marking
+from spn.sim.snapshot import Snapshot
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +50,19 @@ class Engine(Protocol):
 
     def rates(self) -> Floats:
         """What the integrals grow by per second in the present marking if nothing more happens (0 for sums over firings)."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Where the trajectory is, as data that what it does next leaves alone. Not after a run that raised."""
+        ...
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on, bit for bit, as the trajectory did of which the snapshot is: one of the same kind, net and primitives (else ValueError,
+        where it can be seen)."""
+        ...
+
+    def reseed(self, rng: np.random.Generator) -> None:
+        """Draw from another generator from now on. What is drawn already (clocks that run, the instant of the next firing) stays."""
         ...
 
 

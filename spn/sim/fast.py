@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.explain import explain
 from spn.sim.loop import zero_time_loop
 from spn.sim.room import ALWAYS, most_clocks, too_many
+from spn.sim.snapshot import Snapshot, generator_state, kind, set_generator
 
 Words = NDArray[np.int64]
 LOOK = 1000  # further firings watched to see who takes part in a zero-time loop
@@ -63,6 +65,8 @@ class CompiledTrajectory:
     ``compiled`` must have been compiled with :func:`spn.sim.setup.expressions_of` of the same primitives; ``start`` is its
     :func:`beginning`, which many trajectories can share."""
 
+    ARRAYS: ClassVar[tuple[str, ...]] = ("state",)  # the attributes that hold all of the state; no addresses but the generator's
+
     def __init__(
         self, compiled: CompiledNet, primitives: Sequence[Primitive], rng: np.random.Generator, start: Start | None = None
     ) -> None:
@@ -72,7 +76,11 @@ class CompiledTrajectory:
         start = start or beginning(compiled, self.primitives)
         self._places = start.places
         self.state: Words = start.state.copy()
-        source = rng.bit_generator.ctypes
+        self._attach()
+
+    def _attach(self) -> None:
+        """Tell the kernel where the generator is in memory."""
+        source = self.rng.bit_generator.ctypes
         self.state[z.Z_NEXT] = ctypes.cast(source.next_uint64, ctypes.c_void_p).value or 0
         self.state[z.Z_GENERATOR] = source.state_address
 
@@ -143,6 +151,23 @@ class CompiledTrajectory:
         if place.kind == "track":
             return float(self.state.view(np.float64)[place.offset + z.X_VALUE])
         return float(self.state[place.offset + z.S_RUNNING]) if place.kind == "clocks" else 0.0
+
+    def snapshot(self) -> Snapshot:
+        """See :meth:`spn.sim.engine.Engine.snapshot`."""
+        arrays = {name: getattr(self, name).copy() for name in self.ARRAYS}
+        return Snapshot(kind(self), self.firings, arrays, {"generator": generator_state(self.rng)})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """See :meth:`spn.sim.engine.Engine.restore`."""
+        for name, array in snapshot.of(self).arrays.items():
+            setattr(self, name, array.copy())
+        set_generator(self.rng, snapshot.rest["generator"])
+        self._attach()
+
+    def reseed(self, rng: np.random.Generator) -> None:
+        """See :meth:`spn.sim.engine.Engine.reseed`."""
+        self.rng = rng
+        self._attach()
 
     def _grow(self, t: int) -> None:
         """Give a station room for the clocks it asks for: new regions at the end of the block."""

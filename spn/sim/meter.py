@@ -72,3 +72,11 @@ class Meter:
 
     def totals(self) -> Floats:
         return np.array(self.sums)
+
+    def held(self) -> dict[str, list[float]]:
+        """The sums and what they grow by, for a snapshot."""
+        return {"sums": list(self.sums), "rates": list(self.rates)}
+
+    def hold(self, held: Mapping[str, Sequence[float]]) -> None:
+        """Go on from what was :meth:`held`."""
+        self.sums, self.rates = list(held["sums"]), list(held["rates"])

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -44,10 +44,12 @@ from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.loop import zero_time_loop
 from spn.sim.meter import Meter
 from spn.sim.room import ALWAYS, most_clocks, too_many
+from spn.sim.snapshot import Snapshot, generator_state, kind, set_generator
 
 Item = TypeVar("Item")
 Instant = tuple[float, float]  # (base, ticks); also for amounts of work and differences
 NOTHING: Instant = (0.0, 0.0)
+PROGRESS = ("attained", "since", "rate", "share", "working", "due", "touched")  # what changes of a pace
 MOST_TICKS = 2.0**50  # beyond it all instants are moved to a later base
 
 
@@ -166,6 +168,43 @@ class Trajectory:
     def rates(self) -> Floats:
         """See :meth:`spn.sim.engine.Engine.rates`."""
         return np.array(self.meter.rates)
+
+    def snapshot(self) -> Snapshot:
+        """See :meth:`spn.sim.engine.Engine.snapshot`."""
+        rest = {
+            "generator": generator_state(self.rng),
+            "now": self.now,
+            "time": self.time,
+            "firings": self.firings,
+            "marking": list(self.marking),
+            "started": self._started,
+            "limit": self._limit,
+            "at_instant": list(self._at_instant),
+            "running": [[astuple(c) for c in s.running] for s in self.stations.values()],
+            "parked": [[astuple(c) for c in s.parked] for s in self.stations.values()],
+            "paces": [{name: getattr(p, name) for name in PROGRESS} for p in self.paces],
+            "meter": self.meter.held(),
+        }
+        return Snapshot(kind(self), self.firings, {}, rest)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """See :meth:`spn.sim.engine.Engine.restore`."""
+        rest = snapshot.of(self).rest
+        set_generator(self.rng, rest["generator"])
+        self.now, self.time, self.firings = _instant(rest["now"]), rest["time"], rest["firings"]
+        self.marking = tuple(rest["marking"])
+        self._started, self._limit, self._at_instant = rest["started"], rest["limit"], list(rest["at_instant"])
+        for s, running, parked in zip(self.stations.values(), rest["running"], rest["parked"], strict=True):
+            s.running = [Clock(_instant(due), _instant(total), entering) for due, total, entering in running]
+            s.parked = [Parked(_instant(left), _instant(total), entering) for left, total, entering in parked]
+        for pace, held in zip(self.paces, rest["paces"], strict=True):
+            for name in PROGRESS:
+                setattr(pace, name, _instant(held[name]) if isinstance(held[name], Sequence) else held[name])
+        self.meter.hold(rest["meter"])
+
+    def reseed(self, rng: np.random.Generator) -> None:
+        """See :meth:`spn.sim.engine.Engine.reseed`."""
+        self.rng = rng
 
     def forget(self, most: int) -> None:
         """Drop what is remembered of markings, once it is of more than ``most``: it can be computed anew."""
@@ -470,6 +509,12 @@ class Trajectory:
         if after == math.floor(after):
             return plus(self.now, (base / pace.rate, after))
         return plus(self.now, ((base + ticks / self.ticks) / pace.rate, 0.0))
+
+
+def _instant(pair: Sequence[float]) -> Instant:
+    """An instant that may have come as a list."""
+    base, ticks = pair
+    return base, ticks
 
 
 def _take(items: list[Item], which: int) -> Item:

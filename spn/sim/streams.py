@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
@@ -18,6 +18,8 @@ from spn.sim.control import Control, Stopped
 from spn.sim.direct.plan import Plan, obstacle, plan
 from spn.sim.direct.reference import DirectTrajectory
 from spn.sim.engine import Ending, Engine, Floats
+from spn.sim.progress import TICK
+from spn.sim.record import Track, now_of
 from spn.sim.reference import Trajectory
 from spn.sim.setup import prepare
 
@@ -26,6 +28,7 @@ Choice = Literal["auto", "python", "compiled"]
 PYTHON_BUDGET = 60_000  # firings that plain Python makes in about a second; more is worth a kernel
 KERNELS = "spn.sim.kernels"  # clocks
 DIRECT_KERNELS = "spn.sim.direct.kernels"
+ALL_KERNELS = (KERNELS, DIRECT_KERNELS)
 IN_PYTHON = (Trajectory, DirectTrajectory)
 LOT = 64  # items that a thread takes at a time, where there are many
 CHUNK = 500_000  # firings between two looks at the clock and for an interruption
@@ -74,6 +77,19 @@ class Crew:
         self.clocks = _clocks(net) if hindered else 0
         self.dearer = 1 if self.plan is None else 1 + len(self.plan.slots) // 20  # a firing in Python, the more there is to look at
         self._start: Any = None
+        self.pickled: bytes | None = None  # see spn.sim.remote.recipe
+        self.ordinal = control.record.crew() if control.record is not None else 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether what trajectories by the kernel share is there already."""
+        return self._start is not None
+
+    def track(self, stream: int) -> Track | None:
+        """Where a long run leaves its traces, None where nobody will ask for them."""
+        if self.control.record is not None:
+            return self.control.record.track(self.ordinal, stream)
+        return Track() if self.control.site is not None else None
 
     def starting_in(self, marking: Marking) -> Crew:
         """A crew for the same net with another initial marking."""
@@ -82,12 +98,20 @@ class Crew:
 
     def use_kernel(self, firings: int) -> bool:
         """Whether a job of so many firings in all goes to the kernel: always once it is loaded, for it then costs nothing to use."""
-        loaded = self.kernels in sys.modules
+        record = self.control.record
+        loaded = record.uses(self.kernels) if record is not None else self.kernels in sys.modules
         wanted = self.engine == "compiled" or (self.engine == "auto" and (loaded or firings * self.dearer + self.clocks > PYTHON_BUDGET))
-        if wanted and not loaded:
+        if wanted:
+            self.load()
+            if record is not None:
+                record.use(self.kernels)
+        return wanted
+
+    def load(self) -> None:
+        """Load the kernel."""
+        if self.kernels not in sys.modules:
             with self.control.uncounted():
                 import_module(self.kernels)
-        return wanted
 
     def trajectory(self, stream: int, *, kernel: bool) -> Engine:
         rng = generator(self.seed, stream)
@@ -139,47 +163,121 @@ class Crew:
         with ThreadPoolExecutor(self.control.workers) as pool:
             tasks = [pool.submit(lambda lot: [work(i) for i in lot], lot) for lot in lots]
             try:
-                wait(tasks, return_when=FIRST_EXCEPTION)
+                self._wait(tasks)
             except KeyboardInterrupt:
                 self.control.interrupt()
+            self.control.abandoned = any(t.done() and not t.cancelled() and t.exception() is not None for t in tasks)
             pool.shutdown(wait=True, cancel_futures=True)  # after a failure or an interruption nothing more is begun
+        self.control.abandoned = False
+        failed = [e for t in tasks if not t.cancelled() and (e := t.exception()) is not None]
+        for error in sorted(failed, key=lambda e: isinstance(e, Stopped)):  # those that were told to stop are not why
+            raise error
         if any(t.cancelled() for t in tasks):
-            for t in tasks:
-                if not t.cancelled():
-                    t.result()
             raise Stopped
         return [x for t in tasks for x in t.result()]
 
+    def _wait(self, tasks: Sequence[Future[Any]]) -> None:
+        """Until all are done or one has failed."""
+        while True:
+            done, open_ = wait(tasks, timeout=TICK, return_when=FIRST_EXCEPTION)
+            if not open_ or any(t.exception() for t in done):
+                return
+            self.control.tick()
+
 
 class Stream:
-    """One long run cut into batches of equally many firings; ``rows`` are (time, sums) per batch. It begins anew, or goes on where
-    ``engine``, the crew's trajectory of that number, has arrived."""
+    """One long run cut into batches of equally many firings; ``rows`` are (time, sums) per batch, ``firings`` is how far they reach. It
+    begins anew, or goes on where ``engine``, the crew's trajectory of that number, has arrived. Points that its ``track`` knows are not
+    simulated again; the engine follows when it is needed."""
 
-    def __init__(self, crew: Crew, number: int, batch: int, engine: Engine | None = None) -> None:
+    def __init__(self, crew: Crew, number: int, batch: int, engine: Engine | None = None, track: Track | None = None) -> None:
         self.crew = crew
         self.number = number
         self.batch = batch
         self.engine = engine or crew.trajectory(number, kernel=False)
         self.kernel = not isinstance(self.engine, IN_PYTHON)
+        self.track = track if track is not None else crew.track(number)
         self.rows: list[Floats] = []
         self.still = False
-        self._last = np.array([self.engine.time, *self.engine.totals()])
+        self.firings = self.engine.firings
+        self.last = now_of(self.engine)
+        self._drew = False
+
+    @property
+    def drew(self) -> bool:
+        """Whether anything was drawn so far."""
+        known = self.track is not None and self.track.drew is not None and self.track.drew <= self.firings
+        self._drew = self._drew or known or self.crew.drew(self.engine, self.number)
+        return self._drew
 
     def switch(self) -> None:
         """Go on with the kernel: it makes the same draws, so it is brought to the same point and takes over."""
-        done = self.engine.firings
+        self._drew = self.drew
         self.engine, self.kernel = self.crew.trajectory(self.number, kernel=True), True
-        if done:
-            self.engine.run(done, np.inf)
 
-    def extend(self, count: int) -> None:
-        """Run until there are ``count`` batches, or nothing happens any more. A batch in which no time passes goes into the next."""
+    def extend(self, count: int, *, simulate: bool = True) -> None:
+        """Run until there are ``count`` batches, or nothing happens any more; without ``simulate`` as far as the track knows. A batch in
+        which no time passes goes into the next."""
         while len(self.rows) < count and not self.still:
-            self.still = self.crew.run(self.engine, self.batch, np.inf) is Ending.STILL
-            now = np.array([self.engine.time, *self.engine.totals()])
-            if not self.still and now[0] > self._last[0]:
-                self.rows.append(now - self._last)
-                self._last = now
+            now = self._known(self.firings + self.batch)
+            if now is None:
+                if not simulate:
+                    return
+                now = self._go(self.firings + self.batch)
+            if not self.still and now[0] > self.last[0]:
+                self.rows.append(now - self.last)
+                self.last = now
+
+    def _known(self, target: int) -> Floats | None:
+        """Time and totals after so many firings, if the track knows; the last ones where nothing happens any more."""
+        if self.track is None:
+            return None
+        self.still = self.track.still is not None and self.track.still < target
+        found = self.last if self.still else self.track.points.get(target)
+        if found is not None:
+            reached = self.track.still if self.still and self.track.still is not None else target
+            self.crew.control.count(reached - self.firings)
+            self.firings = reached
+        return found
+
+    def _go(self, target: int) -> Floats:
+        """Simulate until so many firings have happened."""
+        engine = self._ready(target)
+        try:
+            while engine.firings < target and not self.still:
+                self.still = self.crew.run(engine, min(CHUNK, target - engine.firings), np.inf) is Ending.STILL
+                self._trace(engine)
+        except Stopped:
+            if self.track is not None:
+                self.track.take(engine)
+            raise
+        self.firings, now = engine.firings, now_of(engine)
+        if self.track is not None and self.still:
+            self.track.still = self.firings
+        elif self.track is not None:
+            self.track.point(target, now, drew=self.track.drew is not None or self.crew.drew(engine, self.number))
+        return now
+
+    def _trace(self, engine: Engine) -> None:
+        """Keep where it is, now and then."""
+        if self.crew.control.record is not None and self.track is not None and self.track.old():
+            self.track.take(engine)
+
+    def catch_up(self) -> None:
+        """Bring the engine to the present point, or the track's snapshot beyond it."""
+        self._ready(self.firings + self.batch)
+
+    def _ready(self, target: int) -> Engine:
+        """The engine, at or after the present point and not beyond ``target``."""
+        if self.track is not None and self.track.usable(self.engine, target):
+            assert self.track.snapshot is not None
+            self.engine.restore(self.track.snapshot)
+            self.crew.control.count(max(0, self.engine.firings - self.firings))
+        if self.engine.firings > target:
+            self.engine = self.crew.trajectory(self.number, kernel=self.kernel)
+        if self.engine.firings < self.firings:
+            self.engine.run(self.firings - self.engine.firings, np.inf)
+        return self.engine
 
     def merge(self) -> None:
         """Join neighbouring batches: half as many, twice as long. An odd one at the end is undone by leaving it out."""

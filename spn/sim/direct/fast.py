@@ -32,8 +32,14 @@ class CompiledDirect(CompiledTrajectory):
     ) -> None:
         super().__init__(compiled, primitives, rng, start or direct_beginning(compiled, primitives, plan))
         self.plan = plan
-        self._seed: Words = np.array(seeded(stream_of(rng)), dtype=np.uint64).view(np.int64)
         self._generator = int(self.state[z.Z_DIRECT])
+        self._seed: Words
+        self.reseed(rng)
+
+    def reseed(self, rng: np.random.Generator) -> None:
+        """See :meth:`spn.sim.engine.Engine.reseed`."""
+        super().reseed(rng)
+        self._seed = np.array(seeded(stream_of(rng)), dtype=np.uint64).view(np.int64)
         self.state[self._generator : self._generator + 4] = self._seed
 
     @property

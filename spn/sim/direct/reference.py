@@ -24,6 +24,7 @@ from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.explain import explain
 from spn.sim.loop import zero_time_loop
 from spn.sim.meter import Meter
+from spn.sim.snapshot import Snapshot, generator_state, kind, set_generator
 
 ROOM = 2_000_000  # numbers kept about markings that may come again
 LAST = 1000  # firings looked back at to see who takes part in a zero-time loop
@@ -44,14 +45,12 @@ class DirectTrajectory:
         self.compiled = compiled
         self.plan = plan
         self.rules = plan.rules
-        self.rng = rng
-        self.random = Random(seeded(stream_of(rng)))
+        self.reseed(rng)
         self.time = 0.0
         self.firings = 0
         self.marking: Marking = initial_marking(compiled.net)
         self.meter = Meter(self.rules, primitives)
         self.on_firing: Callable[[int, Marking, float], None] | None = None  # told of counted firings: transition, marking after, time
-        self._seed = self.random.words
         self._due: float | None = None
         self._known: dict[Marking, tuple[list[float], dict[str, int]]] = {}
         self._choices: dict[Marking, list[tuple[int, float]]] = {}
@@ -93,6 +92,40 @@ class DirectTrajectory:
     def rates(self) -> Floats:
         """See :meth:`spn.sim.engine.Engine.rates`."""
         return np.array(self.meter.rates)
+
+    def snapshot(self) -> Snapshot:
+        """See :meth:`spn.sim.engine.Engine.snapshot`."""
+        rest = {
+            "generator": generator_state(self.rng),
+            "words": list(self.random.words),
+            "time": self.time,
+            "firings": self.firings,
+            "marking": list(self.marking),
+            "due": self._due,
+            "begun": bool(self.sums),
+            "limit": self._limit,
+            "at_instant": list(self._at_instant),
+            "meter": self.meter.held(),
+        }
+        return Snapshot(kind(self), self.firings, {}, rest)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """See :meth:`spn.sim.engine.Engine.restore`."""
+        rest = snapshot.of(self).rest
+        set_generator(self.rng, rest["generator"])
+        a, b, c, d = rest["words"]
+        self.random.words = a, b, c, d
+        self.time, self.firings, self._due, self._limit = rest["time"], rest["firings"], rest["due"], rest["limit"]
+        self.marking = tuple(rest["marking"])
+        self.sums = self._sums()[0] if rest["begun"] else []
+        self._at_instant = list(rest["at_instant"])
+        self.meter.hold(rest["meter"])
+
+    def reseed(self, rng: np.random.Generator) -> None:
+        """See :meth:`spn.sim.engine.Engine.reseed`."""
+        self.rng = rng
+        self.random = Random(seeded(stream_of(rng)))
+        self._seed = self.random.words
 
     def forget(self, most: int) -> None:
         """Drop what is remembered of markings, once it is of more than ``most``: it can be computed anew."""
@@ -150,11 +183,15 @@ class DirectTrajectory:
         """Fire immediates until the marking is tangible, then read the rates."""
         while choices := self._immediates():
             self._fire(self._choose(choices), counted=counted)
+        self.sums, running = self._sums()
+        self.meter.changed(self.marking, running, dict.fromkeys(self.rules.links, 0.0))
+
+    def _sums(self) -> tuple[list[float], dict[str, int]]:
+        """What :meth:`_read` finds in the present marking."""
         if self.marking not in self._known:
             self.forget(ROOM // self.plan.leaves)
             self._known[self.marking] = self._read()
-        self.sums, running = self._known[self.marking]
-        self.meter.changed(self.marking, running, dict.fromkeys(self.rules.links, 0.0))
+        return self._known[self.marking]
 
     def _immediates(self) -> list[tuple[int, float]]:
         found = self._choices.get(self.marking)
