@@ -126,7 +126,7 @@ def _solve(commands: Any) -> None:
     _model(p)
     p.add_argument(
         "--method",
-        choices=("auto", "ctmc", "product-form", "simulate", "meanfield"),
+        choices=("auto", "ctmc", "product-form", "fork-join", "simulate", "meanfield"),
         default="auto",
         help="how to answer (default: auto, exactly or else by simulation); meanfield: the fluid limit of large populations, corrected",
     )

@@ -9,7 +9,7 @@ from typing import Any
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model, checked
 from spn.result import Result
-from spn.solvers import ctmc, meanfield, productform, simulation
+from spn.solvers import ctmc, forkjoin, meanfield, productform, simulation
 from spn.solvers.properties import findings, only
 
 AUTO_STATES = 2_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
@@ -35,7 +35,8 @@ SIMULATION_OPTIONS = frozenset(
     }
 )
 FLUID_OPTIONS = frozenset(f.name for f in fields(meanfield.Options))
-METHODS = (ctmc.NAME, productform.NAME, simulation.NAME, meanfield.NAME)
+METHODS = (ctmc.NAME, productform.NAME, forkjoin.NAME, simulation.NAME, meanfield.NAME)
+NONE: frozenset[str] = frozenset()
 MANY_STATES = 50_000  # from which `auto` takes a product form rather than the state space
 NO_CHAIN = frozenset({"E0600", "E0602", "E0603", "E0605"})  # unbounded, too large, overflow: found while the state space is built
 
@@ -49,7 +50,8 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     """The values of the model's measures, and whether its properties hold.
 
     ``method``: ``"ctmc"`` is exact and raises AnalysisError with all refusals where it does not apply, as is ``"product-form"``, for closed
-    networks of any size and any laws (:mod:`spn.solvers.productform`); ``"simulate"`` takes every model;
+    networks of any size and any laws (:mod:`spn.solvers.productform`), and ``"fork-join"``, for rounds with a barrier
+    (:mod:`spn.solvers.forkjoin`); ``"simulate"`` takes every model;
     ``"meanfield"`` is the fluid limit of large populations with its 1/N correction (:mod:`spn.solvers.meanfield`); ``"auto"`` is exact
     where that is possible, else simulates, and says why in ``Result.reason``. Options of the exact method: ``tolerance``, ``max_states``,
     ``max_memory``, ``lump`` ("auto" lumps interchangeable replicas, "off" does not); of the mean field ``compare``, the states up to which
@@ -81,6 +83,8 @@ def _answered(model: Model, method: str, exact: dict[str, Any], drawn: dict[str,
         return ctmc.compute(model, ctmc.Options(**exact), reason="asked for")
     if method == productform.NAME:
         return productform.compute(model, reason="asked for")
+    if method == forkjoin.NAME:
+        return forkjoin.compute(model, reason="asked for")
     if method == simulation.NAME:
         return simulation.compute(model, reason="asked for", **drawn)
     return _auto(model, exact, drawn)
@@ -90,6 +94,8 @@ def _auto(model: Model, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     refused = ctmc.may(model)
     if (refused or productform.markings(model) > MANY_STATES) and not productform.may(model):
         return productform.compute(model)
+    if refused and not forkjoin.may(model):
+        return forkjoin.compute(model)
     if refused:
         _neither(refused, model)
         return simulation.compute(model, reason=_because(refused), **drawn)
@@ -121,7 +127,13 @@ def _known(method: str, options: dict[str, Any]) -> None:
     """Unknown methods and options are errors that propose the nearest known one; so are those of the other method."""
     if method not in (*METHODS, "auto"):
         raise _unknown("method", method, [*METHODS, "auto"])
-    own = {ctmc.NAME: EXACT_OPTIONS, productform.NAME: frozenset[str](), simulation.NAME: SIMULATION_OPTIONS, meanfield.NAME: FLUID_OPTIONS}
+    own = {
+        ctmc.NAME: EXACT_OPTIONS,
+        productform.NAME: NONE,
+        forkjoin.NAME: NONE,
+        simulation.NAME: SIMULATION_OPTIONS,
+        meanfield.NAME: FLUID_OPTIONS,
+    }
     allowed = own.get(method, EXACT_OPTIONS | SIMULATION_OPTIONS)
     for name in options:
         if name not in allowed:

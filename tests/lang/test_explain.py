@@ -1,7 +1,7 @@
 """Every code that the package can show has a page, and the examples of the pages give that code, and not once they are mended.
 
-A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield``, ``spn product`` and ``spn simulate`` one to
-answer by that method.
+A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield``, ``spn product``, ``spn rounds`` and ``spn
+simulate`` one to answer by that method.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ def found(how: str, text: str) -> set[str]:
                 solve(model, method="meanfield")
             case "spn product":
                 solve(model, method="product-form")
+            case "spn rounds":
+                solve(model, method="fork-join")
             case "spn simulate":
                 simulate(model, seed=1, max_firings=1e6, max_seconds=60)
     except SpnError as error:
