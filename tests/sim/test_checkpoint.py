@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +9,6 @@ from typing import Any
 import pytest
 
 import spn
-from spn.errors import DataError, SpnError
-from spn.model import Model
 from spn.result import Result
 from spn.sim import checkpoint, record
 
