@@ -15,6 +15,9 @@ from spn.trace.records import NO_TIME, Flags, Ints, Kind, Layer, Problem, Trace
 from spn.trace.structure import first_of_period
 
 PHASES = ("step", "compute", "communication", "exposed", "update", "local", "wait")
+MARKS = "marks"
+FEW = 5  # steps: with fewer none is left out for its bytes
+ALIKE = 0.8  # share of the steps that send exactly as many bytes, which makes them the usual number
 SLOW_START = 2.0  # times the median of the steps that follow: a first step that took longer was a warm-up
 
 
@@ -116,8 +119,8 @@ def steps(trace: Trace, mark: str | None = None) -> Steps:
     ``mark`` names an operation each of whose records begins a step (a step then lasts until the next one begins); without it the
     profiler's own marks (ProfilerStep#N, one file a step, a column of steps) are used, and where there are none the repetition of the
     same operations. A last step that holds less than half of the usual records and of the usual time was cut off by the end of the
-    recording, and a first one that took more than twice the usual time, and longer than any other, was a warm-up: both are left out and
-    reported. DataError E0805 where nothing tells the steps.
+    recording; a first one that took more than twice the usual time, and longer than any other, was a warm-up; and where at least four
+    fifths of the steps send exactly the same number of bytes, one that sends fewer lacks transfers: all these are left out and reported. DataError E0805 where nothing tells the steps.
     """
     marked = _marks(trace, mark)
     ranks = _ranks(trace, marked)
@@ -128,6 +131,8 @@ def steps(trace: Trace, mark: str | None = None) -> Steps:
     rows = np.array(
         [_step(views[i], int(marked.start[i]), int(marked.duration[i]), on_device) for i in at.tolist()], dtype=np.int64
     ).reshape(-1, 8)
+    whole, short = _whole(rows[:, 5], marked.number[at])
+    at, rows, problems = at[whole], rows[whole], problems + short
     compute, communication, exposed, update, wait, sent, device_start, device_end = rows.T
     return Steps(
         number=marked.number[at],
@@ -150,13 +155,10 @@ def steps(trace: Trace, mark: str | None = None) -> Steps:
     )
 
 
-def step_index(trace: Trace, found: Steps) -> Ints:
-    """For every record the row of ``found`` that it belongs to by the trace's own marks, or -1."""
-    rows = {(int(p), int(n)): i for i, (p, n) in enumerate(zip(found.part, found.number, strict=True))}
-    row_of_mark = np.array(
-        [rows.get((int(p), int(n)), -1) for p, n in zip(trace.mark_part, trace.mark_number, strict=True)] + [-1], dtype=np.int64
-    )
-    return np.asarray(row_of_mark[trace.step])
+def kept(trace: Trace, found: Steps) -> Flags:
+    """Which of the trace's own marks are of steps that ``found`` kept."""
+    starts = set(zip(found.part.tolist(), found.start.tolist(), strict=True))
+    return np.array([(p, s) in starts for p, s in zip(trace.mark_part.tolist(), trace.mark_start_ns.tolist(), strict=True)], dtype=bool)
 
 
 def busy(trace: Trace, among: Flags | None = None) -> Busy:
@@ -226,7 +228,7 @@ def _marks(trace: Trace, mark: str | None) -> _Marked:
     if mark is not None:
         return _from_operation(trace, mark, f"the operation {mark}")
     if (trace.mark_duration_ns > 0).any():
-        return _Marked(trace.mark_number, trace.mark_start_ns, trace.mark_duration_ns, trace.mark_part, trace.step, "marks")
+        return _Marked(trace.mark_number, trace.mark_start_ns, trace.mark_duration_ns, trace.mark_part, trace.step, MARKS)
     found = first_of_period(trace)
     if found is None:
         raise refuse(
@@ -304,6 +306,20 @@ def _complete(marked: _Marked, ranks: Ints) -> tuple[Flags, tuple[Problem, ...]]
         example = f"the last, of {marked.duration[cut[0]] / 1000:g} us"
         problems.append(Problem(what="step cut off by the end of the recording, left out", count=len(cut), example=example))
     return keep, tuple(problems)
+
+
+def _whole(sent: Ints, number: Ints) -> tuple[Flags, tuple[Problem, ...]]:
+    """Which steps sent what nearly all send, to the byte, or more; the others lack transfers that were under way when recording ended."""
+    every = np.ones(len(sent), dtype=bool)
+    values, counts = np.unique(sent, return_counts=True)
+    if len(sent) < FEW or counts.max() < ALIKE * len(sent) or values[counts.argmax()] <= 0:
+        return every, ()
+    usual = int(values[counts.argmax()])
+    less = sent < usual
+    if not less.any():
+        return every, ()
+    example = f"step {int(number[less][0])}, {int(sent[less][0])} of {usual} bytes"
+    return ~less, (Problem(what="step that lacks transfers, left out", count=int(less.sum()), example=example),)
 
 
 def unknown_operation(trace: Trace, name: str) -> SpnError:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spn.trace.records import Collective, Flags, Ints, Kind, Trace
+from spn.trace.steps import MARKS, Steps, kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,9 +42,13 @@ def transfers(trace: Trace) -> Flags:
     return np.asarray((trace.kind == Kind.COMMUNICATION) & between & trace.timed())
 
 
-def phases(trace: Trace) -> Phases:
-    """The phases of all transfers of a trace; those of one direction and step that overlap are one."""
-    chosen = np.flatnonzero(transfers(trace))
+def phases(trace: Trace, found: Steps | None = None) -> Phases:
+    """The phases of all transfers of a trace, or only of those in the steps that ``found`` kept; transfers of one direction and step that
+    overlap are one phase."""
+    among = transfers(trace)
+    if found is not None and found.marked_by == MARKS:
+        among &= np.append(kept(trace, found), False)[trace.step]
+    chosen = np.flatnonzero(among)
     if not len(chosen):
         nothing = np.zeros(0, dtype=np.int64)
         return Phases(**dict.fromkeys(Phases.__slots__, nothing))
