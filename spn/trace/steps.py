@@ -120,7 +120,9 @@ def steps(trace: Trace, mark: str | None = None) -> Steps:
     profiler's own marks (ProfilerStep#N, one file a step, a column of steps) are used, and where there are none the repetition of the
     same operations. A last step that holds less than half of the usual records and of the usual time was cut off by the end of the
     recording; a first one that took more than twice the usual time, and longer than any other, was a warm-up; and where at least four
-    fifths of the steps send exactly the same number of bytes, one that sends fewer lacks transfers: all these are left out and reported. DataError E0805 where nothing tells the steps.
+    fifths of the steps send exactly the same number of bytes, one that sends fewer lacks transfers: all these are left out and reported.
+
+    DataError E0805 where nothing tells the steps.
     """
     marked = _marks(trace, mark)
     ranks = _ranks(trace, marked)

@@ -62,7 +62,7 @@ def phases(trace: Trace, found: Steps | None = None) -> Phases:
     new = _beginnings(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)), start, end)
     first = np.flatnonzero(new)
     unknown = np.logical_or.reduceat(size < 0, first)
-    found = Phases(
+    joined = Phases(
         source=keys[0, first],
         target=keys[1, first],
         mark=keys[2, first],
@@ -71,8 +71,8 @@ def phases(trace: Trace, found: Steps | None = None) -> Phases:
         bytes=np.where(unknown, -1, np.add.reduceat(np.maximum(size, 0), first)),
         messages=np.diff(np.append(first, len(order))),
     )
-    by_start = np.argsort(found.start_ns, kind="stable")
-    return Phases(**{name: getattr(found, name)[by_start] for name in Phases.__slots__})
+    by_start = np.argsort(joined.start_ns, kind="stable")
+    return Phases(**{name: getattr(joined, name)[by_start] for name in Phases.__slots__})
 
 
 def _beginnings(first: Flags, start: Ints, end: Ints) -> Flags:
