@@ -28,6 +28,7 @@ from spn.trace.table import NO_DEPENDENCIES, Columns, Marks, Table, finish, mark
 LATEST: Final = 2.0**52  # microseconds (140 years): beyond it the number is no time
 FINE: Final = 2.0**43  # microseconds: from here on a double no longer tells nanoseconds apart
 LOST: Final = 0.5  # share of numbered events that are not there, or of kernels without a launch, that means: the trace was thinned out
+ASYNC: Final = "async"  # the thread of a process's asynchronous events, which may overlap
 NESTING_SLACK_NS: Final = 1000  # ends may disagree by a microsecond of rounding
 
 Event = Mapping[str, Any]
@@ -268,7 +269,8 @@ class Events:
         size = classify.size(arguments) if isinstance(arguments, dict) else -1
         if begins:
             label, use = self._code(event.get("cat"), event.get("name"))
-            stack.append((round(moment * 1000), label if use != _MARK else -2 - label, self._thread(event), size, self.entry))
+            thread = self.table.thread(str(event.get("pid", "")), ASYNC)
+            stack.append((round(moment * 1000), label if use != _MARK else -2 - label, thread, size, self.entry))
         elif stack:
             start, label, thread, told, entry = stack.pop()
             self._paired(label, thread, start, round(moment * 1000), max(size, told), entry)
@@ -349,7 +351,8 @@ def trace(events: Events, about: Mapping[str, Any], path: str, sha256: str) -> T
     kind = np.array([label[1] for label in table.labels], dtype=np.int8)[columns.label]
     kind = _update_kernels(kind, layer, columns, launched)
     _check_whole(events)
-    crossing = nesting(columns.thread, layer != Layer.DEVICE, columns.start_ns, columns.duration_ns, NESTING_SLACK_NS)
+    nested = np.array([not thread.startswith(ASYNC) for _, thread in table.threads] or [True])[columns.thread] & (layer != Layer.DEVICE)
+    crossing = nesting(columns.thread, nested, columns.start_ns, columns.duration_ns, NESTING_SLACK_NS)
     if crossing:
         table.problem("overlap on one thread without nesting", "unions are used, never sums", crossing)
     flows = dependencies_of_flows(np.array(events.flows, dtype=np.int64).reshape(-1, 5), columns)

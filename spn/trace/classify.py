@@ -19,7 +19,7 @@ CALLS = frozenset({"cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu
 _NOT_WORK = frozenset({"trace", "python_function", "overhead", "ac2g", "fwdbwd", "async"})
 _COLLECTIVE_KERNEL = re.compile(r"nccl|rccl|oneccl", re.IGNORECASE)
 _COLLECTIVE_RANGE = re.compile(r"^(gloo|nccl|rccl|mpi|ucc|xccl|hccl):|^c10d::|^record_param_comms$")
-_WAIT = re.compile(r"wait|barrier|synchronize|idle", re.IGNORECASE)
+_WAIT = re.compile(r"wait|barrier|synchronize|idle|^negotiate", re.IGNORECASE)
 _UPDATE = re.compile(r"^\W*(optimi[sz]er|update|apply)(?!.*zero)", re.IGNORECASE)
 _COMMUNICATION = re.compile(
     r"all[-_ ]?reduce|all[-_ ]?gather|all[-_ ]?to[-_ ]?all|reduce[-_ ]?scatter|broadcast|\bcomm(unication)?\b"

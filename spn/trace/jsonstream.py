@@ -144,9 +144,10 @@ class Document:
         window = self.window
         first = window.peek()
         if first == "[":
-            before = window.gone + window.at + 1
-            yield from self._array(None)
-            self.empty = not window.text[before - window.gone :].strip(" \t\r\n]") and not window.gone
+            self.empty = True
+            for item in self._array(None):
+                self.empty = False
+                yield item
         elif first == "{" and self._one_a_line():
             yield from self._lines()
             return
