@@ -82,7 +82,22 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=_Help)
     top.add_argument("--version", action="version", version=f"spn {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for add in (_check, _solve, _sensitivity, _simulate, _structure, _states, _bounds, _draw, _fit, _compare, _test, _format, _lsp):
+    for add in (
+        _check,
+        _solve,
+        _sensitivity,
+        _simulate,
+        _structure,
+        _states,
+        _bounds,
+        _draw,
+        _records,
+        _fit,
+        _compare,
+        _test,
+        _format,
+        _lsp,
+    ):
         add(commands)
     return top
 
@@ -192,6 +207,19 @@ def _draw(commands: Any) -> None:
         "-o", "--output", metavar="OUT", help="the picture; its suffix says the format (default: the model's name .svg); - is stdout"
     )
     p.add_argument("--format", choices=("svg", "png", "pdf", "dot"), help="the format, whatever the suffix")
+
+
+def _records(commands: Any) -> None:
+    examples = "  spn trace trace.json.gz\n  spn trace rank*.json --strict\n  spn trace step.pb -o records.parquet"
+    p = _command(commands, "trace", "Show what profiling traces hold: steps, phases, bytes and what is wrong with them.", examples)
+    formats = "Chrome, Kineto, TensorFlow, Horovod, BytePS, Execution Trace, Chakra, Nsight, CSV, Parquet or a log, recognised by content"
+    p.add_argument("files", metavar="FILE", nargs="+", help=f"{formats}; also gzipped, several files, or a tar archive of them")
+    p.add_argument("--mark", metavar="OP", help="the operation that begins every training step, where the trace marks none")
+    p.add_argument("--column", metavar="COLUMN", help="of a CSV or Parquet file: the column of durations")
+    p.add_argument("--unit", metavar="UNIT", help="of a CSV or Parquet file: the unit of the durations")
+    p.add_argument("--strict", action="store_true", help="refuse a trace with anything wrong in it, instead of going on")
+    p.add_argument("-o", "--output", metavar="OUT", help="write the records, as CSV or (OUT.parquet) Parquet")
+    _json(p)
 
 
 def _fit(commands: Any) -> None:

@@ -51,7 +51,7 @@ def calibrate(path: str | Path, *, seed: int = 0) -> Calibration:
     """
     trace = read(path)
     names = set(trace.operations)
-    marked = len(trace.mark_number) > 0
+    marked = bool((trace.mark_duration_ns > 0).any())
     if not marked and "compute" not in names:
         raise refuse(
             DataError,

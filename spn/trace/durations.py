@@ -10,16 +10,17 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
 from spn.errors import DataError, SpnError, nearest, refuse
-from spn.trace.classify import by_name
-from spn.trace.files import Content
-from spn.trace.records import Layer, Origin, Problem, Trace
+from spn.trace.classify import by_name, collective
+from spn.trace.files import UTF16, Source
+from spn.trace.records import NO_TIME, Collective, Ints, Kind, Layer, Origin, Trace
+from spn.trace.table import Marks, Table, finish
 
 UNITS = {
     "ns": 1, "nanoseconds": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "microseconds": 10**3, "ms": 10**6, "milliseconds": 10**6, "s": 10**9,
@@ -27,10 +28,12 @@ UNITS = {
     "hours": 3600 * 10**9,
 }  # fmt: skip
 _UNIT = re.compile(r"^(?:(?P<base>.*?)(?:[\s_.-]+|\s*(?=[\[(]))|)[\[(]?(?P<unit>[a-zµμ]+)[\])]?$", re.IGNORECASE)
-_START = re.compile(r"^(start|begin|from|ts|timestamp|time)$", re.IGNORECASE)
+_START = re.compile(r"^(start|begin|from|ts|start_?ts|timestamp|start_?time|time)$", re.IGNORECASE)
 _END = re.compile(r"^(end|stop|finish|until)$", re.IGNORECASE)
-_OPERATION = ("op", "operation", "name", "event")
+_OPERATION = ("op", "operation", "name", "event", "optype", "comm_type")
 _RANK = ("rank", "worker", "node")
+_GROUP = ("group_size", "comm_group_size")
+_BARE = ("duration", "dur", "time", "latency", "elapsed", "elapsed_time")
 LATEST = 2.0**62  # nanoseconds
 
 
@@ -46,33 +49,36 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Which columns mean what; ``minus`` is the start column where durations are differences."""
+    """Which columns mean what; ``minus`` is the start column where durations are differences, and ``start`` any start column."""
 
     duration: Column
     scale: int
     minus: Column | None
+    start: Column | None
+    group: Column | None
     operation: Column | None
     rank: Column | None
     step: Column | None
     bytes: Column | None
 
 
-def recognises(text: str) -> bool:
+def recognises(head: bytes) -> bool:
     """Text whose first line that is no comment has a header word or a number before its first separator."""
+    text = head.decode("utf-16" if head[:2] in UTF16 else "utf-8-sig", errors="replace")
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     return first.lstrip()[:1] not in tuple("{[<") and first.replace("\t", " ").isprintable()
 
 
-def read(content: Content, options: Mapping[str, str]) -> Trace:
+def read(source: Source, options: Mapping[str, str]) -> Trace:
     """One record per row; DataError E0806 where the layout is not clear, E0807 where a cell is no number."""
-    rows, lines = _rows(content)
-    header, body, lines = _split(rows, lines, content.path, options)
-    layout = _layout(header, content.path, options)
-    return _table(layout, body, lines, content)
+    rows, lines = _rows(source)
+    header, body, lines = _split(rows, lines, source.path, options)
+    layout = layout_of(header, source.path, options)
+    return fill(layout, zip(lines, body, strict=True), source.path, "CSV", lambda: source.sha256)
 
 
-def _rows(content: Content) -> tuple[list[list[str]], list[int]]:
-    kept = [(n, line) for n, line in enumerate(content.text.splitlines(), 1) if line.strip() and not line.lstrip().startswith("#")]
+def _rows(content: Source) -> tuple[list[list[str]], list[int]]:
+    kept = [(n, line) for n, line in enumerate(content.lines(), 1) if line.strip() and not line.lstrip().startswith("#")]
     if not kept:
         raise refuse(DataError, "E0803", f"{content.path} holds nothing but comments")
     delimiter = max(",;\t", key=kept[0][1].count)
@@ -96,7 +102,7 @@ def _split(
                 help='say it: --unit ms, or unit = "ms" in fit(…)',
             )
         return [Column(text="duration", base="duration", scale=None, index=0)], rows, lines
-    return [_column(i, text) for i, text in enumerate(rows[0])], rows[1:], lines[1:]
+    return header_of(rows[0]), rows[1:], lines[1:]
 
 
 def _column(index: int, text: str) -> Column:
@@ -106,7 +112,7 @@ def _column(index: int, text: str) -> Column:
     return Column(text=text, base=base or text, scale=scale, index=index)
 
 
-def _layout(header: Sequence[Column], path: str, options: Mapping[str, str]) -> Layout:
+def layout_of(header: Sequence[Column], path: str, options: Mapping[str, str]) -> Layout:
     duration, minus = _duration(header, path, options)
     scale = _unit(options["unit"], path) if "unit" in options else duration.scale
     if scale is None:
@@ -120,11 +126,14 @@ def _layout(header: Sequence[Column], path: str, options: Mapping[str, str]) -> 
     def called(*names: str) -> Column | None:
         return next((c for n in names for c in header if c.text.lower() == n and c is not duration), None)
 
-    sizes = (c for c in header if "bytes" in c.text.lower())
+    sizes = (c for c in header if "bytes" in c.text.lower() or c.text.lower() in ("size", "msg_size", "message_size"))
+    starts = (c for c in header if c is not duration and _START.match(c.base) and (c.scale is not None or c.text.lower() != "time"))
     return Layout(
         duration=duration,
         scale=scale,
         minus=minus,
+        start=minus or next(starts, None),
+        group=called(*_GROUP),
         operation=called(*_OPERATION),
         rank=called(*_RANK),
         step=called("step"),
@@ -144,9 +153,7 @@ def _duration(header: Sequence[Column], path: str, options: Mapping[str, str]) -
         return ends[0], starts[0]
     if not spans and len(timed) == 1 and timed[0].base.lower() == "time":
         return timed[0], None
-    bare = [c for c in header if c.base.lower() in ("duration", "dur", "time", "latency", "elapsed")] or (
-        list(header) if len(header) == 1 else []
-    )
+    bare = [c for c in header if c.base.lower().strip("_") in _BARE] or (list(header) if len(header) == 1 else [])
     if not timed and len(bare) == 1:
         return bare[0], None
     choice = ", ".join(c.text for c in (spans or header))
@@ -175,49 +182,76 @@ def _unit(name: str, path: str) -> int:
     return UNITS[name.lower()]
 
 
-def _table(layout: Layout, body: list[list[str]], lines: list[int], content: Content) -> Trace:
-    problems: Counter[str] = Counter()
-    names: dict[str, int] = {}
-    columns = []
-    for row, line in zip(body, lines, strict=True):
-        start = _nanoseconds(row, layout.minus, layout.scale, line, content.path) if layout.minus else 0.0
-        duration = _nanoseconds(row, layout.duration, layout.scale, line, content.path) - start
-        if not 0 < duration < LATEST:
-            problems["negative duration" if duration < 0 else "duration of 0" if duration == 0 else "duration that is not finite"] += 1
-            continue
+def header_of(names: Sequence[str]) -> list[Column]:
+    return [_column(i, name) for i, name in enumerate(names)]
+
+
+def fill(layout: Layout, rows: Iterable[tuple[int, Sequence[str]]], path: str, format_: str, digest: Callable[[], str]) -> Trace:
+    """One record per row (number of its line, cells)."""
+    table = Table()
+    more: list[tuple[int, int]] = []
+    thread = table.thread("", "")
+    entry = -1
+    for entry, (line, row) in enumerate(rows):
+        start = _nanoseconds(row, layout.start, (layout.start.scale or layout.scale), line, path) if layout.start else None
+        duration = _nanoseconds(row, layout.duration, layout.scale, line, path)
+        if layout.minus and duration is not None:
+            duration = duration - start if start is not None else None
         name = _cell(row, layout.operation) or ("duration" if layout.minus else layout.duration.base)
-        operation = names.setdefault(name, len(names))
-        whole = [_whole(_cell(row, c)) for c in (layout.rank, layout.step, layout.bytes)]
-        columns.append((operation, int(by_name(name)), round(start), max(1, round(duration)), *whole))
-    data = np.array(columns, dtype=np.int64).reshape(-1, 7)
-    nothing = np.zeros(0, dtype=np.int64)
-    zeros = np.zeros(len(data), dtype=np.int64)
-    operation_, kind, begin, duration_, rank, step, bytes_ = data.T
-    return Trace(
-        operations=tuple(names),
-        threads=("",),
-        operation=operation_,
-        thread=zeros,
-        kind=kind,
-        layer=np.full(len(data), Layer.RANGE, dtype=np.int64),
-        rank=rank,
-        step=step,
-        start_ns=begin,
-        duration_ns=duration_,
-        bytes=bytes_,
-        mark_number=nothing,
-        mark_start_ns=nothing,
-        mark_duration_ns=nothing,
-        problems=tuple(Problem(what=what, count=n) for what, n in problems.most_common()),
-        origin=Origin(path=content.path, format="CSV", events=len(body), sha256=content.sha256),
+        if duration is None or not 0 < duration < LATEST or (start is not None and abs(start) >= LATEST):
+            _odd(table, duration, name)
+            continue
+        rank, step, size, group = (_whole(_cell(row, c)) for c in (layout.rank, layout.step, layout.bytes, layout.group))
+        kind = by_name(name)
+        label = table.label(name, kind, Layer.RANGE, collective(name) if kind is Kind.COMMUNICATION else Collective.NONE)
+        moment = NO_TIME if start is None else round(start)
+        table.add(label, thread, moment, max(1, round(duration)), size, min(group, 2**31 - 1), len(more), entry)
+        more.append((rank, step))
+    origin = Origin(path=path, format=format_, events=entry + 1, sha256=digest())
+    return with_ranks_and_steps(table, np.array(more, dtype=np.int64).reshape(-1, 2), origin)
+
+
+def _odd(table: Table, duration: Decimal | None, name: str) -> None:
+    if duration is None or duration >= LATEST:
+        table.problem("duration that is not finite", name)
+    elif duration == 0:
+        table.problem("duration of 0", name)
+        table.zeros[name] += 1
+    else:
+        table.problem("negative duration", name)
+
+
+def with_ranks_and_steps(table: Table, more: Ints, origin: Origin) -> Trace:
+    """The trace of a table whose keys are rows of (rank, number of the step), -1 where unknown. A step of a rank lasts from the first
+    start to the last end of its records; without starts nobody knows how long it took."""
+    columns = table.columns()
+    own = more[columns.key]
+    pairs, step = np.unique(own, axis=0, return_inverse=True)
+    step = step.reshape(-1)
+    start, end = np.full(len(pairs), 2**62), np.full(len(pairs), NO_TIME)
+    np.minimum.at(start, step, columns.start_ns)
+    np.maximum.at(end, step, columns.start_ns + columns.duration_ns)
+    numbered, told = pairs[:, 1] >= 0, start > NO_TIME
+    place = np.where(numbered, np.cumsum(numbered) - 1, -1)
+    marks = Marks(
+        number=pairs[numbered, 1],
+        start_ns=np.where(told, start, NO_TIME)[numbered],
+        duration_ns=np.where(told, end - np.where(told, start, 0), -1)[numbered],
     )
+    rank = np.minimum(own[:, 0], 2**31 - 1)
+    return finish(table, columns, origin, rank=rank, step=place[step].astype(np.int32), marks=marks)
 
 
-def _nanoseconds(row: list[str], column: Column, scale: int, line: int, path: str) -> float:
+def _nanoseconds(row: Sequence[str], column: Column, scale: int, line: int, path: str) -> Decimal | None:
+    """The exact product, for a double does not tell the nanoseconds of a date; None for what is not finite."""
     text = _cell(row, column)
     if not _is_number(text):
         raise _bad_cell(text, column, line, path)
-    return float(text) * scale
+    try:
+        value = Decimal(text.replace("_", ""))
+    except InvalidOperation:
+        value = Decimal(float(text))
+    return value * scale if value.is_finite() and abs(value) < LATEST else None
 
 
 def _bad_cell(text: str, column: Column, line: int, path: str) -> SpnError:
@@ -225,7 +259,7 @@ def _bad_cell(text: str, column: Column, line: int, path: str) -> SpnError:
     return refuse(DataError, "E0807", f"{path}, line {line}: {text!r} in column {column.text} is not a number", help=hint)
 
 
-def _cell(row: list[str], column: Column | None) -> str:
+def _cell(row: Sequence[str], column: Column | None) -> str:
     return row[column.index] if column is not None and column.index < len(row) else ""
 
 

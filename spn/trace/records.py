@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+Ints = NDArray[Any]  # whole numbers; of 8, 32 or 64 bits, since tables may have millions of rows
 Flags = NDArray[np.bool_]
+NO_TIME = -(2**63)  # a start that is not known
 
 
 class Kind(IntEnum):
@@ -23,6 +24,23 @@ class Kind(IntEnum):
     UPDATE = 3
     WAIT = 4
     MEMORY = 5
+
+
+class Collective(IntEnum):
+    """Which pattern of communication a record belongs to; NONE where it is none or not told."""
+
+    NONE = 0
+    ALL_REDUCE = 1
+    ALL_GATHER = 2
+    REDUCE_SCATTER = 3
+    BROADCAST = 4
+    ALL_TO_ALL = 5
+    REDUCE = 6
+    GATHER = 7
+    SCATTER = 8
+    SEND = 9
+    RECV = 10
+    BARRIER = 11
 
 
 class Layer(IntEnum):
@@ -58,30 +76,49 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace:
-    """Records as columns of one length, in order of start, every duration positive.
+    """Records as columns of one length, in order of start.
 
-    ``operation`` and ``thread`` index into ``operations`` and ``threads``; ``kind`` and ``layer`` hold :class:`Kind` and
-    :class:`Layer`. ``rank``, ``step`` and ``bytes`` are -1 where unknown; see :meth:`known_bytes`. Times are whole nanoseconds from
-    the trace's own epoch. The marks say where steps begin and how long they take (``mark_number`` is the number in the mark's name);
-    ``step`` is an index into them.
+    ``operation`` and ``thread`` index into ``operations`` and ``threads``; ``types`` has for every operation the type of it that the
+    format tells ("MatMul"), or ""; ``thread_node`` gives for every thread its index into
+    ``nodes`` (a process, a host or a device), see :meth:`node`. ``kind``, ``layer`` and ``collective`` hold :class:`Kind`,
+    :class:`Layer` and :class:`Collective`. ``rank``, ``step``, ``bytes`` and ``group`` (members of the collective) are -1 where
+    unknown; see :meth:`known_bytes`. ``start_ns`` is in whole nanoseconds from the trace's own epoch, :data:`NO_TIME` where unknown.
+    ``duration_ns`` is positive, or -1 where the format tells none (an execution graph), or 0 in formats of graphs, where other
+    records depend on it; :meth:`timed` picks the positive ones. What a timeline tells with a duration of 0 is in no record but
+    counted per operation in ``zeros``.
+
+    The marks say where steps begin and how long they take (``mark_number`` is the number in the mark's name, ``mark_part`` the file);
+    ``step`` is an index into them. ``dependencies`` has rows (record, record that it waited for). Provenance: ``part`` is an index
+    into ``parts``, the files, and ``entry`` the running number of the entry of that file.
     """
 
     operations: tuple[str, ...]
+    types: tuple[str, ...]
     threads: tuple[str, ...]
+    nodes: tuple[str, ...]
+    thread_node: Ints
     operation: Ints
     thread: Ints
     kind: Ints
     layer: Ints
+    collective: Ints
+    group: Ints
     rank: Ints
     step: Ints
     start_ns: Ints
     duration_ns: Ints
     bytes: Ints
+    entry: Ints
+    part: Ints
+    dependencies: Ints
     mark_number: Ints
     mark_start_ns: Ints
     mark_duration_ns: Ints
+    mark_part: Ints
+    zeros: Mapping[str, int]
     problems: tuple[Problem, ...]
     origin: Origin
+    parts: tuple[Origin, ...]
 
     def __post_init__(self) -> None:
         for column in fields(self):
@@ -100,19 +137,33 @@ class Trace:
             f"{len(self.mark_number)} steps, {span}{found})"
         )
 
+    def timed(self) -> Flags:
+        """Which records have a start and a positive duration."""
+        return np.asarray((self.duration_ns > 0) & (self.start_ns != NO_TIME))
+
     def span_ns(self) -> int:
-        """From the first start to the last end; 0 for an empty trace."""
-        return int((self.start_ns + self.duration_ns).max() - self.start_ns.min()) if len(self) else 0
+        """From the first start to the last end of what is timed; 0 where nothing is."""
+        timed = self.timed()
+        start = self.start_ns[timed]
+        return int((start + self.duration_ns[timed]).max() - start.min()) if len(start) else 0
 
     def known_bytes(self) -> np.ma.MaskedArray[Any, np.dtype[np.int64]]:
         """The bytes column with the unknown masked."""
         return np.ma.masked_less(self.bytes, 0)
 
-    def select(self, operation: str) -> Flags:
+    def node(self) -> Ints:
+        """The node of every record, an index into ``nodes``."""
+        return np.asarray(self.thread_node[self.thread])
+
+    def named(self, operation: str) -> Flags:
         """Which records are of the operation with exactly this name; none if there is no such name."""
         if operation not in self.operations:
             return np.zeros(len(self), dtype=bool)
         return np.asarray(self.operation == self.operations.index(operation))
+
+    def select(self, operation: str) -> Flags:
+        """As :meth:`named`, of these only the ones with a positive duration: what a law can be fitted to."""
+        return np.asarray(self.named(operation) & (self.duration_ns > 0))
 
     def counts(self) -> dict[str, int]:
         """Records per operation, most frequent first."""

@@ -50,7 +50,8 @@ def test_columns_fill_the_table(tmp_path: Path) -> None:
     trace = read(table(tmp_path, "worker,step,op,size_bytes,duration_ms\n1,4,push,2000,3\n2,5,compute,,10\n"))
     assert trace.operations == ("push", "compute")
     assert trace.rank.tolist() == [1, 2]
-    assert trace.step.tolist() == [4, 5]
+    assert trace.mark_number[trace.step].tolist() == [4, 5]
+    assert trace.mark_duration_ns.tolist() == [-1, -1]  # no starts, so nobody knows how long a step took
     assert trace.bytes.tolist() == [2000, -1]
     assert trace.origin.format == "CSV"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spn.errors import DataError
@@ -56,6 +56,17 @@ def test_counts_and_steps(path: str) -> None:
         # a kernel of 0 us is in no record, but counted
         assert 0 <= figures["n_kernels"] - kernels(trace) <= figures["zero_dur"]
         assert sum(p.count for p in trace.problems if p.what == "duration of 0") == figures["zero_dur"]
+
+
+@pytest.mark.parametrize("path", [KINETO[0], KINETO[7]])
+def test_steps_of_the_device(path: str) -> None:
+    """Which operations a step launched, and the time from the end of one step on the device to the end of the next one."""
+    trace, figures = read(SHARED / path), expected(path)
+    zero = sum(trace.zeros.values())
+    on_device = trace.step[(trace.layer == Layer.DEVICE) & (trace.step >= 0)]
+    per_step = np.bincount(on_device)
+    assert all(0 <= e - n <= zero for n, e in zip(per_step, figures["gpu_ops_per_step_by_correlation"], strict=True))
+    assert (steps(trace).device_periods() / 1000).tolist() == pytest.approx(figures["device_period_us"], abs=0.002)
 
 
 @pytest.mark.parametrize("path", [p for p in KINETO if "selfmade" not in p and "gloo" not in p])
@@ -110,38 +121,24 @@ def test_kernels_after_the_last_step_belong_to_it() -> None:
     assert (found.compute + found.update).std() / (found.compute + found.update).mean() < 0.001
 
 
-def unpacked(archive: Path, folder: Path) -> list[Path]:
-    paths = []
-    with tarfile.open(archive) as files:
-        for member in files.getmembers():
-            data = files.extractfile(member)
-            if data is not None:
-                paths.append(folder / Path(member.name).name)
-                paths[-1].write_bytes(data.read())
-    return paths
-
-
-def test_all_eight_ranks(tmp_path: Path) -> None:
+def test_all_eight_ranks() -> None:
+    """One table from a tar archive of a file per rank, in no order."""
     figures = expected("kineto/param_dlrm_8gpu_allranks_kineto.tar.gz")
-    seen = set()
-    for path in unpacked(SHARED / "kineto/param_dlrm_8gpu_allranks_kineto.tar.gz", tmp_path):
-        trace = read(path)
-        rank, found, step = int(trace.rank[0]), busy(trace), steps(trace)
-        row = figures["per_rank"][str(rank)]
-        assert trace.origin.events == row["n_events"]
-        assert step.step[0] / 1000 == pytest.approx(row["step_us"], abs=ROUNDING)
-        assert kernels(trace) == row["n_kernels"]
-        assert found.communication.length() / 1000 == pytest.approx(row["comm_union_us"], abs=ROUNDING)
-        assert merge(found.compute, found.update).length() / 1000 == pytest.approx(row["compute_union_us"], abs=ROUNDING)
-        assert found.exposed() / 1000 == pytest.approx(row["exposed_comm_us"], abs=ROUNDING)
-        assert int(step.bytes[0]) == figures["allreduce_bytes_each_rank"] + figures["all_to_all_bytes_each_rank"]
-        seen.add(rank)
-    assert seen == set(range(8))
-
-
-def test_the_tar_itself_is_refused() -> None:
-    with pytest.raises(DataError, match="a tar archive"):
-        read(SHARED / "kineto/param_dlrm_8gpu_allranks_kineto.tar.gz")
+    trace = read(SHARED / "kineto/param_dlrm_8gpu_allranks_kineto.tar.gz")
+    found = steps(trace)
+    assert sorted(found.rank.tolist()) == list(range(8))
+    for part, origin in enumerate(trace.parts):
+        own = np.asarray(trace.part == part)
+        rank = int(trace.rank[own][0])
+        row, at = figures["per_rank"][str(rank)], found.rank.tolist().index(rank)
+        times = busy(trace, own)
+        assert origin.events == row["n_events"]
+        assert found.step[at] / 1000 == pytest.approx(row["step_us"], abs=ROUNDING)
+        assert int((own & (trace.layer == Layer.DEVICE) & (trace.kind != Kind.MEMORY)).sum()) == row["n_kernels"]
+        assert times.communication.length() / 1000 == pytest.approx(row["comm_union_us"], abs=ROUNDING)
+        assert merge(times.compute, times.update).length() / 1000 == pytest.approx(row["compute_union_us"], abs=ROUNDING)
+        assert times.exposed() / 1000 == pytest.approx(row["exposed_comm_us"], abs=ROUNDING)
+        assert int(found.bytes[at]) == figures["allreduce_bytes_each_rank"] + figures["all_to_all_bytes_each_rank"]
 
 
 @pytest.mark.parametrize("name", ["allreduce", "async-ps", "ssp", "sync-ps"])

@@ -91,12 +91,49 @@ def test_ranges_serve_where_there_are_no_operators(tmp_path: Path) -> None:
     assert found.bytes.tolist() == [77]
 
 
+def test_steps_are_told_by_repetition_where_nothing_marks_them(tmp_path: Path) -> None:
+    """Each step is pull, compute, compute, push, and the thread is idle before every pull."""
+    row = (("pull", 0, 30), ("compute", 30, 20), ("compute", 50, 30), ("push", 80, 10))
+    events = [event(name, 100 * i + at, dur, cat="") for i in range(5) for name, at, dur in row]
+    found = steps(read(write(tmp_path, events)))
+    assert found.step.tolist() == [100_000] * 4 + [90_000]
+    assert found.compute.tolist() == [50_000] * 5
+    assert found.marked_by == "repeated structure, each beginning with pull"
+
+
+def test_without_marks_and_repetition_there_are_no_steps(tmp_path: Path) -> None:
+    events = [event(name, at, 5, cat="") for at, name in ((0, "a"), (10, "b"), (20, "a"), (30, "c"), (40, "c"), (50, "a"), (60, "b"))]
+    with pytest.raises(DataError, match="no step marks") as error:
+        steps(read(write(tmp_path, events)))
+    assert error.value.diagnostics[0].code == "E0805"
+
+
+def test_a_slow_first_step_is_a_warm_up(tmp_path: Path) -> None:
+    marks = [mark(0, 0, 900), *(mark(i, 1000 * i, 100 + i) for i in range(1, 6))]
+    found = steps(read(write(tmp_path, [*marks, *(event("aten::mm", 1000 * i + 10, 50) for i in range(6))])))
+    assert found.number.tolist() == [1, 2, 3, 4, 5]
+    assert [(p.what, p.count) for p in found.problems] == [("warm-up step, left out", 1)]
+
+
+def test_the_device_has_other_steps_than_a_host_that_runs_ahead(tmp_path: Path) -> None:
+    """Launches within 10 us of each other, kernels of 300 us that run one after another: all but the first run after their host step."""
+    events = []
+    for i in range(3):
+        events += [mark(i, 20 * i, 20), event("cudaLaunchKernel", 20 * i + 5, 2, cat="cuda_runtime", correlation=i)]
+        events += [event("gemm", 10 + 300 * i, 300, cat="kernel", tid=7, correlation=i)]
+    trace = read(write(tmp_path, events))
+    found = steps(trace)
+    assert found.step.tolist() == [20_000] * 3
+    assert found.compute.tolist() == [300_000] * 3
+    assert found.device_periods().tolist() == [300_000] * 2
+    launch, kernel = trace.operations.index("cudaLaunchKernel"), trace.operations.index("gemm")
+    pairs = [(int(trace.operation[a]), int(trace.operation[b]), int(trace.step[a])) for a, b in trace.dependencies]
+    assert sorted(pairs) == [(kernel, launch, i) for i in range(3)]
+
+
 def test_an_operation_can_mark_the_steps(tmp_path: Path) -> None:
     events = [event(name, at, dur, cat="") for base in (0, 100, 200) for name, at, dur in (("pull", base, 30), ("compute", base + 30, 50))]
     trace = read(write(tmp_path, events))
-    with pytest.raises(DataError, match="no step marks") as error:
-        steps(trace)
-    assert error.value.diagnostics[0].code == "E0805"
     found = steps(trace, mark="pull")
     assert found.step.tolist() == [100_000, 100_000, 80_000]
     assert found.compute.tolist() == [50_000] * 3

@@ -21,3 +21,25 @@ def write(folder: Path, events: list[Event], name: str = "trace.json", **about: 
     path = folder / name
     path.write_text(json.dumps({**about, "traceEvents": events}), encoding="utf-8")
     return path
+
+
+def varint(value: int) -> bytes:
+    value &= 2**64 - 1
+    out = bytearray()
+    while True:
+        out.append(value & 127 | (128 if value > 127 else 0))
+        value >>= 7
+        if not value:
+            return bytes(out)
+
+
+def field(number: int, value: int | str | bytes) -> bytes:
+    """A field of a protocol buffer: a varint, or bytes."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def message(*fields: tuple[int, int | str | bytes]) -> bytes:
+    return b"".join(field(number, value) for number, value in fields)
