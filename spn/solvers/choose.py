@@ -8,10 +8,11 @@ from typing import Any
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model, checked
 from spn.result import Result
-from spn.solvers import ctmc, meanfield, simulation
+from spn.solvers import ctmc, meanfield, mrp, simulation
 from spn.solvers.properties import findings, only
 
 AUTO_STATES = 2_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
+AUTO_REGENERATIVE = 200_000  # markings up to which `auto` solves a net with one general clock at a time
 EXACT_OPTIONS = frozenset(f.name for f in fields(ctmc.Options))
 SIMULATION_OPTIONS = frozenset(
     {
@@ -32,7 +33,7 @@ SIMULATION_OPTIONS = frozenset(
     }
 )
 FLUID_OPTIONS = frozenset(f.name for f in fields(meanfield.Options))
-METHODS = (ctmc.NAME, simulation.NAME, meanfield.NAME)
+METHODS = (ctmc.NAME, mrp.NAME, simulation.NAME, meanfield.NAME)
 NO_CHAIN = frozenset({"E0600", "E0602", "E0603", "E0605"})  # unbounded, too large, overflow: found while the state space is built
 
 
@@ -44,7 +45,8 @@ def may_solve(model: Model) -> list[Diagnostic]:
 def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     """The values of the model's measures, and whether its properties hold.
 
-    ``method``: ``"ctmc"`` is exact and raises AnalysisError with all refusals where it does not apply; ``"simulate"`` takes every model;
+    ``method``: ``"ctmc"`` is exact and raises AnalysisError with all refusals where it does not apply; ``"mrp"`` likewise, for nets with
+    one clock at a time that is neither exponential nor phase-type (:mod:`spn.solvers.mrp`); ``"simulate"`` takes every model;
     ``"meanfield"`` is the fluid limit of large populations with its 1/N correction (:mod:`spn.solvers.meanfield`); ``"auto"`` is exact
     where that is possible, else simulates, and says why in ``Result.reason``. Options of the exact method: ``tolerance``, ``max_states``,
     ``max_memory``, ``lump`` ("auto" lumps interchangeable replicas, "off" does not); of the mean field ``compare``, the states up to which
@@ -74,6 +76,8 @@ def _fluid(model: Model, options: meanfield.Options) -> Result:
 def _answered(model: Model, method: str, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     if method == ctmc.NAME:
         return ctmc.compute(model, ctmc.Options(**exact), reason="asked for")
+    if method == mrp.NAME:
+        return mrp.compute(model, ctmc.Options(**exact), reason="asked for")
     if method == simulation.NAME:
         return simulation.compute(model, reason="asked for", **drawn)
     return _auto(model, exact, drawn)
@@ -82,6 +86,9 @@ def _answered(model: Model, method: str, exact: dict[str, Any], drawn: dict[str,
 def _auto(model: Model, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     refused = ctmc.may(model)
     if refused:
+        found, refused = one_clock(model, exact, refused)
+        if found is not None:
+            return found
         _neither(refused, model)
         return simulation.compute(model, reason=_because(refused), **drawn)
     try:
@@ -93,6 +100,20 @@ def _auto(model: Model, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     if result.converged or simulation.may(model):
         return result
     return simulation.compute(model, reason=f"{ctmc.unsolved(result).diagnostics[0].message}: simulated", **drawn)
+
+
+def one_clock(model: Model, exact: dict[str, Any], refused: list[Diagnostic]) -> tuple[Result | None, list[Diagnostic]]:
+    """The exact answer of a net that is no Markov chain, for the reasons ``refused``, if it has one general clock at a time and is small
+    enough; else None, and why simulation is needed."""
+    if mrp.may(model):
+        return None, refused
+    try:
+        result = mrp.compute(model, ctmc.Options(**{"max_states": AUTO_REGENERATIVE, **exact}))
+    except AnalysisError as error:
+        if error.diagnostics[0].code not in NO_CHAIN | mrp.NOT_ONE or simulation.may(model):
+            raise
+        return None, list(error.diagnostics)
+    return (result, refused) if result.converged else (None, refused)
 
 
 def _neither(refused: list[Diagnostic], model: Model) -> None:
@@ -112,7 +133,7 @@ def _known(method: str, options: dict[str, Any]) -> None:
     """Unknown methods and options are errors that propose the nearest known one; so are those of the other method."""
     if method not in (*METHODS, "auto"):
         raise _unknown("method", method, [*METHODS, "auto"])
-    own = {ctmc.NAME: EXACT_OPTIONS, simulation.NAME: SIMULATION_OPTIONS, meanfield.NAME: FLUID_OPTIONS}
+    own = {ctmc.NAME: EXACT_OPTIONS, mrp.NAME: EXACT_OPTIONS, simulation.NAME: SIMULATION_OPTIONS, meanfield.NAME: FLUID_OPTIONS}
     allowed = own.get(method, EXACT_OPTIONS | SIMULATION_OPTIONS)
     for name in options:
         if name not in allowed:

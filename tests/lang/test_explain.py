@@ -1,6 +1,6 @@
 """Every code that the package can show has a page, and the examples of the pages give that code, and not once they are mended.
 
-A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield`` and ``spn simulate`` one to answer by that
+A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn mrp``, ``spn meanfield`` and ``spn simulate`` one to answer by that
 method.
 """
 
@@ -39,6 +39,8 @@ def found(how: str, text: str) -> set[str]:
                 solve(model, seed=1, max_seconds=0.5)
             case "spn ctmc":
                 solve(model, method="ctmc")
+            case "spn mrp":
+                solve(model, method="mrp")
             case "spn meanfield":
                 solve(model, method="meanfield")
             case "spn simulate":
