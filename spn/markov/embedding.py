@@ -11,20 +11,23 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from spn.errors import AnalysisError, SpnError, refuse
 from spn.markov.direct import flow_matrix
-from spn.markov.jumps import jumps_of
+from spn.markov.reduction import plan
 from spn.markov.renewal import Renewal
-from spn.markov.stationary import stationary
 from spn.reach.space import Floats, Ints, Rates, compressed
 
 MOST_VECTORS = 120  # of the Krylov space
 STAGES = 4
 REDUCED = 1e-9  # of the residual in a stage
-MOST_FACTORS = 600_000  # states up to which the exponential chain is factored
-INNER = 1e-6  # tolerance of the iterative solution of the exponential chain
+MANY = 20_000  # states from which it is found out whether the exponential chain can be factored
+MOST_FACTORS = 1_000_000  # states up to which it may
+MOST_WORK, MOST_FILL = 3e10, 8e7  # multiplications of the elimination, and entries of the factors, up to which it is
+UNLIKELY = 1e4  # of the largest flow to that through a pinned state, from which another is pinned
 FLOOR = 1e-15
 
 Apply = Callable[[Floats], Floats]
@@ -33,7 +36,7 @@ Apply = Callable[[Floats], Floats]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entered:
     """``times`` and ``expiries`` (n) that belong to the entries found, and the entries ``following`` them. ``residual`` is relative to the
-    entries, ``error`` the size of the last correction relative to the times. ``inner`` says how the preconditioner was applied."""
+    entries, ``error`` the size of the last correction relative to the times."""
 
     times: Floats
     expiries: Floats
@@ -41,7 +44,6 @@ class Entered:
     residual: float
     error: float
     products: int
-    inner: str
 
 
 def applied(r: Renewal, chain: Rates, states: Ints, entering: Floats | None, tolerance: float) -> Entered:
@@ -64,20 +66,22 @@ class _System:
         rows, columns = number[sources[inside]], number[chain.columns[inside]]
         self.chain = compressed(len(states) + hub, rows, columns, chain.values[inside])
         self.exits = self.chain.exits()
-        self.typical = np.zeros(0) if hub else stationary(self.chain, INNER).pi
-        self.inner, self.times_of = self._factored(len(states) if hub else None)
+        self.typical = np.zeros(0)
+        self.times_of = self._solver(len(states) if hub else None)
 
-    def _factored(self, hub: int | None) -> tuple[str, Apply]:
-        """How to solve t (-G) = r for rows r (n)."""
-        from scipy.sparse.linalg import splu
-
-        pinned = hub if hub is not None else int(np.argmax(self.typical * self.exits))
-        if self.chain.n > MOST_FACTORS and hub is None:
-            return "iterative", self._iterative()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            options = {"SymmetricMode": True}
-            lu = splu(flow_matrix(self.chain, pinned), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    def _solver(self, hub: int | None) -> Apply:
+        """How to solve t (-G) = r for rows r (n): by factors, unless they fill up."""
+        if self.chain.n > MANY and not self._fits():
+            raise too_large(self.chain.n)
+        pinned = 0 if hub is None else hub
+        lu, flow = self._factors(pinned)
+        best = int(np.argmax(flow))
+        if hub is None and flow[best] > UNLIKELY * flow[pinned]:
+            pinned = best
+            lu, flow = self._factors(pinned)
+        if hub is None:
+            self.typical = np.maximum(flow, 0.0) / self.exits
+            self.typical /= self.typical.sum()
 
         def solve(right: Floats) -> Floats:
             b = np.zeros(self.chain.n)
@@ -85,18 +89,23 @@ class _System:
             b[pinned] = 0.0
             return self._spread(lu.solve(b))
 
-        return "sparse LU", solve
-
-    def _iterative(self) -> Apply:
-        from spn.markov.krylov import system, two_attempts
-
-        factors = system(jumps_of(self.chain))
-
-        def solve(right: Floats) -> Floats:
-            flow, _, _ = two_attempts(factors, right[self.states], np.zeros(self.chain.n), INNER)
-            return self._spread(flow)
-
         return solve
+
+    def _fits(self) -> bool:
+        p = plan(self.chain)
+        return bool(self.chain.n <= MOST_FACTORS and p.work <= MOST_WORK and p.start[-1] <= MOST_FILL)
+
+    def _factors(self, pinned: int) -> tuple[Any, Floats]:
+        """LU factors of the flow equations with one state pinned, and the flows relative to that through it."""
+        from scipy.sparse.linalg import splu
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            options = {"SymmetricMode": True}
+            lu = splu(flow_matrix(self.chain, pinned), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+        unit = np.zeros(self.chain.n)
+        unit[pinned] = 1.0
+        return lu, np.asarray(lu.solve(unit))
 
     def _spread(self, flow: Floats) -> Floats:
         times = np.zeros(self.r.n)
@@ -150,7 +159,6 @@ class _System:
             residual=worst,
             error=error,
             products=self.products,
-            inner=self.inner,
         )
 
     def _first(self) -> Floats:
@@ -164,26 +172,26 @@ class _System:
     def _gmres(self, residual: Floats, goal: float) -> Floats:
         """An approximate solution d of d (I - P) = residual, the norm of what is left reduced to ``goal``."""
         start = float(np.linalg.norm(residual))
-        basis, corrections = [residual / start], []
+        basis, corrections = np.empty((MOST_VECTORS + 1, len(residual))), []
+        basis[0] = residual / start
         h = np.zeros((MOST_VECTORS + 1, MOST_VECTORS))
         y: Floats = np.zeros(0)
         for k in range(MOST_VECTORS):
             d = self.corrected(basis[k])
             corrections.append(d)
             w = self._homogeneous(d)
-            for _ in range(2):
-                for i, v in enumerate(basis):
-                    part = float(v @ w)
-                    h[i, k] += part
-                    w = w - part * v
-            h[k + 1, k] = float(np.linalg.norm(w))
+            for _ in range(2):  # einsum: threads of a BLAS that wait for one another take many times as long
+                part = np.einsum("ij,j->i", basis[: k + 1], w)
+                h[: k + 1, k] += part
+                w -= np.einsum("i,ij->j", part, basis[: k + 1])
+            h[k + 1, k] = math.sqrt(float(np.einsum("i,i->", w, w)))
             right = np.zeros(k + 2)
             right[0] = start
             y = np.asarray(np.linalg.lstsq(h[: k + 2, : k + 1], right, rcond=None)[0], dtype=np.float64)
             left = float(np.linalg.norm(right - h[: k + 2, : k + 1] @ y))
             if left <= goal * start or h[k + 1, k] <= FLOOR * start:
                 break
-            basis.append(w / h[k + 1, k])
+            basis[k + 1] = w / h[k + 1, k]
         found = np.zeros_like(residual)
         for c, d in zip(y.tolist(), corrections, strict=True):
             found += c * d
@@ -195,3 +203,13 @@ class _System:
         found = -self.left(d)
         self.right = right
         return found
+
+
+def too_large(states: int) -> SpnError:
+    """The preconditioner does not fit."""
+    return refuse(
+        AnalysisError,
+        "E0664",
+        f"the equations of {states:,} states with exponential clocks, by which the embedded chain is solved, are too large to be factored",
+        help="make the model smaller, or simulate",
+    )

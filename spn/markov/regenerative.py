@@ -221,7 +221,7 @@ def _applied(r: Renewal, tolerance: float) -> Regeneration:
         error=error + r.cut,
         cut=r.cut,
         converged=bool(residual <= tolerance and error <= tolerance and r.cut <= tolerance),
-        method=f"embedded chain applied {products} times, GMRES preconditioned by exponential clocks ({parts[-1].inner})",
+        method=f"embedded chain applied {products} times, GMRES preconditioned by exponential clocks (sparse LU)",
         embedded=len(_starts(r)) + int(r.free.sum()),
     )
 

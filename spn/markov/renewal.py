@@ -71,8 +71,9 @@ def reachable(chain: Rates, start: Bools) -> Bools:
     wave = np.flatnonzero(seen)
     while len(wave):
         _, at = ranges(chain.indptr[wave], chain.indptr[wave + 1] - chain.indptr[wave])
-        after = np.unique(chain.columns[at])
-        wave = after[~seen[after]]
+        fresh = np.zeros(len(seen), dtype=bool)
+        fresh[chain.columns[at]] = True
+        wave = np.flatnonzero(fresh & ~seen)
         seen[wave] = True
     return seen
 

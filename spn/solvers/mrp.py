@@ -30,7 +30,7 @@ from spn.result import RecurrentClass, Result, Value
 from spn.solvers import ctmc, questions
 
 NAME = "mrp"
-NOT_ONE = frozenset({"E0660", "E0663"})  # two clocks alive at once, too many ways through frozen states: found in the state space
+NOT_ONE = frozenset({"E0660", "E0663", "E0664"})  # two clocks alive at once, or too large a system: found in the state space
 
 
 def may(model: Model) -> list[Diagnostic]:
