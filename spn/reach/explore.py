@@ -50,19 +50,19 @@ def _from_graph(net: Net, graph: Graph, rewards: Sequence[Primitive], limits: Li
     """The chain on the tangible markings of a reachability graph."""
     r = semantics.rules(net)
     firing = [p for p in dict.fromkeys(rewards) if isinstance(p, FiringRate)]
-    values = _firing_values(r, graph, firing)
+    values = firing_values(r, graph, firing)
     passing = passages(r, graph, values, limits.memory)
     number = np.cumsum(~graph.vanishing) - 1  # of a tangible state among the tangible ones
     tangible = np.flatnonzero(~graph.vanishing)
     markings = graph.markings.rows(tangible)
     timed = np.flatnonzero(~graph.vanishing[graph.source])
-    dead, stuck = _absorbing(r, markings, np.bincount(number[graph.source[timed]], minlength=len(tangible)))
+    dead, stuck = absorbing(r, markings, np.bincount(number[graph.source[timed]], minlength=len(tangible)))
     known: dict[Primitive, Floats] = dict(zip(firing, _firing_rates(graph, timed, number, values, passing, len(tangible)).T, strict=True))
     known.update(state_rewards(net, markings, [p for p in rewards if not isinstance(p, FiringRate)]))
     return StateSpace(
         net=net,
         markings=markings,
-        initial=_initial(graph, passing, number, len(tangible)),
+        initial=initial_distribution(graph, passing, number, len(tangible)),
         rates=_rates(graph, timed, passing, number, len(tangible)),
         rewards=known,
         dead=dead,
@@ -84,7 +84,7 @@ def _rates(graph: Graph, timed: Ints, passing: Passages, number: Ints, n: int) -
     return compressed(n, number[rows], number[columns], values)
 
 
-def _initial(graph: Graph, passing: Passages, number: Ints, n: int) -> Floats:
+def initial_distribution(graph: Graph, passing: Passages, number: Ints, n: int) -> Floats:
     initial = np.zeros(n)
     if not graph.vanishing[0]:
         initial[0] = 1.0
@@ -97,7 +97,7 @@ def _initial(graph: Graph, passing: Passages, number: Ints, n: int) -> Floats:
 # --- rewards ----------------------------------------------------------------------------------------------------------------
 
 
-def _firing_values(r: Rules, graph: Graph, firing: Sequence[FiringRate]) -> Floats:
+def firing_values(r: Rules, graph: Graph, firing: Sequence[FiringRate]) -> Floats:
     """What each arc's firing counts for each firing rate: the value in the marking just before, 0 for other transitions."""
     index = transition_index(r.net)
     values = np.zeros((len(graph.source), len(firing)))
@@ -163,7 +163,7 @@ def _link_rate(r: Rules, link: str, clocks: many.Clocks) -> Floats:
     return total
 
 
-def _absorbing(r: Rules, markings: Markings, firings: Ints) -> tuple[Ints, Ints]:
+def absorbing(r: Rules, markings: Markings, firings: Ints) -> tuple[Ints, Ints]:
     """The states without a firing: dead where nothing is enabled, stuck where something is, at speed 0."""
     still = np.flatnonzero(firings == 0)
     dead = np.array([semantics.is_dead(r, tuple(markings[i].tolist())) for i in still.tolist()], dtype=bool)

@@ -214,7 +214,7 @@ class _Answer:
     def notes(self) -> list[str]:
         own = _notes(self.first, self.solved) if self.first is not None else []
         broken = reasons(self.symmetry) if self.symmetry is not None else []
-        return [*_undefined({m.name: self.value(m) for m in self.model.measures}), *own, *broken, *self.others.notes]
+        return [*undefined({m.name: self.value(m) for m in self.model.measures}), *own, *broken, *self.others.notes]
 
 
 def _measures(model: Model, rewards: Mapping[Primitive, Floats], pi: Floats, alike: Mapping[Primitive, Primitive]) -> dict[str, float]:
@@ -281,7 +281,8 @@ def _short(many: int) -> str:
     return f"{many:,}" if many < 10**12 else f"10^{len(str(many)) - 1}" if many < 10**4000 else "very many"
 
 
-def _undefined(measures: Mapping[str, float]) -> list[str]:
+def undefined(measures: Mapping[str, float]) -> list[str]:
+    """A note on measures without a value."""
     names = [name for name, v in measures.items() if math.isnan(v)]
     return [f"{', '.join(names)}: undefined, a division by 0 or the like"] if names else []
 
@@ -297,7 +298,7 @@ def _notes(found: Explored, solved: LongRun | None) -> list[str]:
     if len(solved.classes) > 1:
         notes.append(f"{len(solved.classes)} recurrent classes: values are mixed with the probabilities of ending in each")
     for kind, states in (("dead", space.dead), ("stuck", space.stuck)):
-        notes.extend(_absorbed(kind, found.shown(i)) for i in states[:3].tolist())
+        notes.extend(absorbed(kind, found.shown(i)) for i in states[:3].tolist())
         if len(states) > 3:
             notes.append(f"{len(states) - 3} more {kind} markings")
     if not solved.converged:
@@ -308,7 +309,8 @@ def _notes(found: Explored, solved: LongRun | None) -> list[str]:
     return notes
 
 
-def _absorbed(kind: str, marking: Mapping[str, int]) -> str:
+def absorbed(kind: str, marking: Mapping[str, int]) -> str:
+    """A note on an absorbing marking."""
     shown = ", ".join(f"{p}={k}" for p, k in marking.items()) or "(empty)"
     why = "no transition is enabled" if kind == "dead" else "transitions are enabled, but every speed is 0"
     return f"{kind} marking {shown}: {why}"

@@ -121,10 +121,11 @@ def quantiles(questions: Sequence[Quantile], rewards: Mapping[Primitive, Floats]
     """Quantiles of long-run distributions, over time or over firings."""
     for q in questions:
         weights = pi if q.given is None else pi * rewards[FiringRate(q.given)]
-        answers.values[q] = _quantile(rewards[TimeAverage(q.value)], weights, float(q.level))
+        answers.values[q] = quantile_of(rewards[TimeAverage(q.value)], weights, float(q.level))
 
 
-def _quantile(values: Floats, weights: Floats, level: float) -> float:
+def quantile_of(values: Floats, weights: Floats, level: float) -> float:
+    """The smallest of some values such that the weights of those up to it make a fraction ``level`` of all; nan where all weights are 0."""
     seen = np.flatnonzero(weights > 0)
     if not len(seen):
         return math.nan
@@ -154,7 +155,7 @@ def passages(questions: Sequence[Passage], space: StateSpace, target: Bools, ans
         except TooStiff as stiff:
             raise _stiff(q, stiff) from None
     if chain.chance < 1:
-        answers.notes.append(f"{_text(questions[0])} is ever met with probability {chain.chance:.6g}, so that the mean time is infinite")
+        answers.notes.append(may_never(questions[0], chain.chance))
     answers.methods.extend(chain.methods)
     answers.residual = max(answers.residual, chain.residual)
     answers.converged = answers.converged and chain.converged
@@ -164,6 +165,11 @@ def _passage(q: Passage, chain: Chain) -> float:
     if q.within is not None:
         return chain.within(float(q.within))
     return chain.mean() if q.quantile is None else chain.quantile(float(q.quantile))
+
+
+def may_never(q: Passage, chance: float) -> str:
+    """What is said of a condition that need not ever be met."""
+    return f"{_text(q)} is ever met with probability {chance:.6g}, so that the mean time is infinite"
 
 
 def _text(q: Passage) -> str:

@@ -183,10 +183,12 @@ def test_a_condition_that_may_never_be_met_has_an_infinite_mean() -> None:
     assert any("could never be met" in note for note in result.notes)
 
 
-def test_auto_simulates_what_is_no_chain() -> None:
-    net = "units none place a = 1, b timed d : a -> b ~ det(2) measure x = E(time until #b == 1)"
-    result = solve(parse(net), seed=1)
-    assert (result.method, result["x"]) == ("simulate", 2)
+def test_auto_is_exact_with_one_general_clock_and_simulates_with_two() -> None:
+    one = "units none place a = 1, b timed d : a -> b ~ det(2)"
+    two = "units none place a = 1, b, c timed d : a -> b ~ det(2) timed e : a -> c ~ uniform(3, 4)"
+    for net, method in ((one, "mrp"), (two, "simulate")):
+        result = solve(parse(f"{net} measure x = E(time until #b == 1)"), seed=1)
+        assert (result.method, result["x"]) == (method, 2)
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------------------------
