@@ -126,9 +126,10 @@ def _solve(commands: Any) -> None:
     _model(p)
     p.add_argument(
         "--method",
-        choices=("auto", "ctmc", "simulate", "meanfield"),
+        choices=("auto", "ctmc", "simulate", "meanfield", "max-plus", "schedule"),
         default="auto",
-        help="how to answer (default: auto, exactly or else by simulation); meanfield: the fluid limit of large populations, corrected",
+        help="how to answer (default: auto, exactly or else by simulation); meanfield: the fluid limit of large populations, corrected; "
+        "max-plus, schedule: nets of constant delays, in fractions",
     )
     p.add_argument(
         "--solver",

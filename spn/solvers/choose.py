@@ -8,10 +8,12 @@ from typing import Any
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model, checked
 from spn.result import Result
-from spn.solvers import ctmc, meanfield, simulation
+from spn.solvers import ctmc, maxplus, meanfield, schedule, simulation
 from spn.solvers.properties import findings, only
 
 AUTO_STATES = 2_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
+AUTO_SCHEDULE = 20_000  # states of a schedule that `auto` enumerates, fewer where a net is large:
+AUTO_SCHEDULE_WORK = 1_000_000  # times places and transitions
 EXACT_OPTIONS = frozenset(f.name for f in fields(ctmc.Options))
 SIMULATION_OPTIONS = frozenset(
     {
@@ -31,8 +33,10 @@ SIMULATION_OPTIONS = frozenset(
         "engine",
     }
 )
+SCHEDULE_OPTIONS = frozenset(f.name for f in fields(schedule.Options))
 FLUID_OPTIONS = frozenset(f.name for f in fields(meanfield.Options))
-METHODS = (ctmc.NAME, simulation.NAME, meanfield.NAME)
+METHODS = (ctmc.NAME, simulation.NAME, meanfield.NAME, maxplus.NAME, schedule.NAME)
+NO_SCHEDULE = frozenset({"E0671", "E0672"})  # no repetition soon enough, a question that a schedule does not answer
 NO_CHAIN = frozenset({"E0600", "E0602", "E0603", "E0605"})  # unbounded, too large, overflow: found while the state space is built
 
 
@@ -45,8 +49,10 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     """The values of the model's measures, and whether its properties hold.
 
     ``method``: ``"ctmc"`` is exact and raises AnalysisError with all refusals where it does not apply; ``"simulate"`` takes every model;
-    ``"meanfield"`` is the fluid limit of large populations with its 1/N correction (:mod:`spn.solvers.meanfield`); ``"auto"`` is exact
-    where that is possible, else simulates, and says why in ``Result.reason``. Options of the exact method: ``tolerance``, ``max_states``,
+    ``"meanfield"`` is the fluid limit of large populations with its 1/N correction (:mod:`spn.solvers.meanfield`); ``"max-plus"`` gives the
+    throughputs of timed event graphs, ``"schedule"`` all values of nets whose delays have finitely many values, both in rational numbers;
+    ``"auto"`` is exact where that is possible, else simulates, and says why in ``Result.reason``.
+    Options of the exact method: ``tolerance``, ``max_states``,
     ``max_memory``, ``lump`` ("auto" lumps interchangeable replicas, "off" does not); of the mean field ``compare``, the states up to which
     exact values are given beside; of the simulation those of :func:`spn.sim.simulate`. ``auto`` takes those of the exact method and of the
     simulation and gives each its own. Properties are decided on the state space where it can be built, else left undecided, with a reason.
@@ -76,12 +82,38 @@ def _answered(model: Model, method: str, exact: dict[str, Any], drawn: dict[str,
         return ctmc.compute(model, ctmc.Options(**exact), reason="asked for")
     if method == simulation.NAME:
         return simulation.compute(model, reason="asked for", **drawn)
+    if method in (maxplus.NAME, schedule.NAME):
+        return _scheduled(model, method, exact)
     return _auto(model, exact, drawn)
+
+
+def _scheduled(model: Model, method: str, options: dict[str, Any]) -> Result:
+    if method == maxplus.NAME:
+        return maxplus.compute(model, reason="asked for")
+    return schedule.compute(model, schedule.Options(**options), reason="asked for")
+
+
+def _without_chance(model: Model) -> Result | None:
+    """The exact answer of a net whose delays have finitely many values, where its schedule is short enough."""
+    if not maxplus.may(model):
+        return maxplus.compute(model)
+    if schedule.may(model):
+        return None
+    size = len(model.net.places) + len(model.net.transitions)
+    try:
+        return schedule.compute(model, schedule.Options(max_states=max(100, min(AUTO_SCHEDULE, AUTO_SCHEDULE_WORK // size))))
+    except AnalysisError as error:
+        if error.diagnostics[0].code not in NO_SCHEDULE:
+            raise
+        return None
 
 
 def _auto(model: Model, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     refused = ctmc.may(model)
     if refused:
+        found = _without_chance(model)
+        if found is not None:
+            return found
         _neither(refused, model)
         return simulation.compute(model, reason=_because(refused), **drawn)
     try:
@@ -112,7 +144,13 @@ def _known(method: str, options: dict[str, Any]) -> None:
     """Unknown methods and options are errors that propose the nearest known one; so are those of the other method."""
     if method not in (*METHODS, "auto"):
         raise _unknown("method", method, [*METHODS, "auto"])
-    own = {ctmc.NAME: EXACT_OPTIONS, simulation.NAME: SIMULATION_OPTIONS, meanfield.NAME: FLUID_OPTIONS}
+    own = {
+        ctmc.NAME: EXACT_OPTIONS,
+        simulation.NAME: SIMULATION_OPTIONS,
+        meanfield.NAME: FLUID_OPTIONS,
+        schedule.NAME: SCHEDULE_OPTIONS,
+        maxplus.NAME: frozenset[str](),
+    }
     allowed = own.get(method, EXACT_OPTIONS | SIMULATION_OPTIONS)
     for name in options:
         if name not in allowed:
