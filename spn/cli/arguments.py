@@ -126,10 +126,10 @@ def _solve(commands: Any) -> None:
     _model(p)
     p.add_argument(
         "--method",
-        choices=("auto", "ctmc", "simulate", "meanfield", "max-plus", "schedule"),
+        choices=("auto", "ctmc", "simulate", "meanfield", "max-plus", "schedule", "phase-type"),
         default="auto",
         help="how to answer (default: auto, exactly or else by simulation); meanfield: the fluid limit of large populations, corrected; "
-        "max-plus, schedule: nets of constant delays, in fractions",
+        "max-plus, schedule: nets of constant delays, in fractions; phase-type: general laws by phases, with an error",
     )
     p.add_argument(
         "--solver",
@@ -137,6 +137,13 @@ def _solve(commands: Any) -> None:
         default="auto",
         help="of the stationary vector, with an exact method (default: auto, by size and structure)",
     )
+    p.add_argument(
+        "--phases",
+        choices=("converging", "moments2", "moments3", "cdf"),
+        help="of phase-type: how laws become phases (default: converging, mixtures of Erlangs extrapolated to the limit)",
+    )
+    p.add_argument("--order", type=_whole(1), metavar="K", help="of phase-type: stages a mean, or phases (default: raised until stable)")
+    p.add_argument("--accuracy", type=_typed(share), metavar="R", help="of phase-type: relative error to reach (default: 1e-6)")
     p.add_argument("--lump", choices=("auto", "off"), help="of the exact method: lump interchangeable replicas (default: auto)")
     _sampling(p)
     _json(p)

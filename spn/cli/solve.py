@@ -18,6 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     model = with_questions(loaded(arguments), claims=True)
     exact = {} if arguments.solver == "auto" else {"solver": arguments.solver}
     exact |= {"lump": arguments.lump} if arguments.lump else {}
+    exact |= {name: v for name in ("phases", "order", "accuracy") if (v := getattr(arguments, name)) is not None}
     with Progress() as progress:
         if any(True for _ in open_sweeps(model)):
             return sweep.run(model, arguments, progress, {**options(arguments, progress, simulating=False), **exact})

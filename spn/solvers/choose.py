@@ -8,7 +8,7 @@ from typing import Any
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model, checked
 from spn.result import Result
-from spn.solvers import ctmc, maxplus, meanfield, schedule, simulation
+from spn.solvers import ctmc, maxplus, meanfield, phasetype, schedule, simulation
 from spn.solvers.properties import findings, only
 
 AUTO_STATES = 2_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
@@ -34,8 +34,9 @@ SIMULATION_OPTIONS = frozenset(
     }
 )
 SCHEDULE_OPTIONS = frozenset(f.name for f in fields(schedule.Options))
+PHASE_OPTIONS = frozenset(f.name for f in fields(phasetype.Options))
 FLUID_OPTIONS = frozenset(f.name for f in fields(meanfield.Options))
-METHODS = (ctmc.NAME, simulation.NAME, meanfield.NAME, maxplus.NAME, schedule.NAME)
+METHODS = (ctmc.NAME, simulation.NAME, meanfield.NAME, maxplus.NAME, schedule.NAME, phasetype.NAME)
 NO_SCHEDULE = frozenset({"E0671", "E0672"})  # no repetition soon enough, a question that a schedule does not answer
 NO_CHAIN = frozenset({"E0600", "E0602", "E0603", "E0605"})  # unbounded, too large, overflow: found while the state space is built
 
@@ -51,6 +52,7 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     ``method``: ``"ctmc"`` is exact and raises AnalysisError with all refusals where it does not apply; ``"simulate"`` takes every model;
     ``"meanfield"`` is the fluid limit of large populations with its 1/N correction (:mod:`spn.solvers.meanfield`); ``"max-plus"`` gives the
     throughputs of timed event graphs, ``"schedule"`` all values of nets whose delays have finitely many values, both in rational numbers;
+    ``"phase-type"`` replaces every general law by phases and estimates the error (:mod:`spn.solvers.phasetype` lists its options);
     ``"auto"`` is exact where that is possible, else simulates, and says why in ``Result.reason``.
     Options of the exact method: ``tolerance``, ``max_states``,
     ``max_memory``, ``lump`` ("auto" lumps interchangeable replicas, "off" does not); of the mean field ``compare``, the states up to which
@@ -64,9 +66,11 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     drawn = {k: v for k, v in options.items() if k in SIMULATION_OPTIONS}
     if method == meanfield.NAME:
         return _fluid(model, meanfield.Options(**options))
+    if method == phasetype.NAME:
+        exact = options
     if not model.properties:
         return _answered(model, method, exact, drawn)
-    limits = ctmc.Options(**{"max_states": AUTO_STATES, **exact}).limits()
+    limits = ctmc.Options(**{"max_states": AUTO_STATES, **{k: v for k, v in exact.items() if k in EXACT_OPTIONS}}).limits()
     if not model.measures:
         return only(model, limits)
     return replace(_answered(model, method, exact, drawn), properties=findings(model, limits))
@@ -84,6 +88,8 @@ def _answered(model: Model, method: str, exact: dict[str, Any], drawn: dict[str,
         return simulation.compute(model, reason="asked for", **drawn)
     if method in (maxplus.NAME, schedule.NAME):
         return _scheduled(model, method, exact)
+    if method == phasetype.NAME:
+        return phasetype.compute(model, phasetype.Options(**exact), reason="asked for")
     return _auto(model, exact, drawn)
 
 
@@ -150,6 +156,7 @@ def _known(method: str, options: dict[str, Any]) -> None:
         meanfield.NAME: FLUID_OPTIONS,
         schedule.NAME: SCHEDULE_OPTIONS,
         maxplus.NAME: frozenset[str](),
+        phasetype.NAME: PHASE_OPTIONS,
     }
     allowed = own.get(method, EXACT_OPTIONS | SIMULATION_OPTIONS)
     for name in options:
