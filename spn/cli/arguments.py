@@ -126,10 +126,11 @@ def _solve(commands: Any) -> None:
     _model(p)
     p.add_argument(
         "--method",
-        choices=("auto", "ctmc", "simulate", "meanfield", "max-plus", "schedule", "phase-type"),
+        choices=("auto", "ctmc", "simulate", "meanfield", "max-plus", "schedule", "phase-type", "conditioning"),
         default="auto",
         help="how to answer (default: auto, exactly or else by simulation); meanfield: the fluid limit of large populations, corrected; "
-        "max-plus, schedule: nets of constant delays, in fractions; phase-type: general laws by phases, with an error",
+        "max-plus, schedule: nets of constant delays, in fractions; phase-type: general laws by phases, with an error; "
+        "conditioning: one clock that repeats its work",
     )
     p.add_argument(
         "--solver",

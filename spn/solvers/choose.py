@@ -8,7 +8,7 @@ from typing import Any
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model, checked
 from spn.result import Result
-from spn.solvers import ctmc, maxplus, meanfield, phasetype, schedule, simulation
+from spn.solvers import conditioning, ctmc, maxplus, meanfield, phasetype, schedule, simulation
 from spn.solvers.properties import findings, only
 
 AUTO_STATES = 2_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
@@ -35,8 +35,9 @@ SIMULATION_OPTIONS = frozenset(
 )
 SCHEDULE_OPTIONS = frozenset(f.name for f in fields(schedule.Options))
 PHASE_OPTIONS = frozenset(f.name for f in fields(phasetype.Options))
+CONDITIONING_OPTIONS = frozenset(f.name for f in fields(conditioning.Options))
 FLUID_OPTIONS = frozenset(f.name for f in fields(meanfield.Options))
-METHODS = (ctmc.NAME, simulation.NAME, meanfield.NAME, maxplus.NAME, schedule.NAME, phasetype.NAME)
+METHODS = (ctmc.NAME, simulation.NAME, meanfield.NAME, maxplus.NAME, schedule.NAME, phasetype.NAME, conditioning.NAME)
 NO_SCHEDULE = frozenset({"E0671", "E0672"})  # no repetition soon enough, a question that a schedule does not answer
 NO_CHAIN = frozenset({"E0600", "E0602", "E0603", "E0605"})  # unbounded, too large, overflow: found while the state space is built
 
@@ -52,6 +53,7 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     ``method``: ``"ctmc"`` is exact and raises AnalysisError with all refusals where it does not apply; ``"simulate"`` takes every model;
     ``"meanfield"`` is the fluid limit of large populations with its 1/N correction (:mod:`spn.solvers.meanfield`); ``"max-plus"`` gives the
     throughputs of timed event graphs, ``"schedule"`` all values of nets whose delays have finitely many values, both in rational numbers;
+    ``"conditioning"`` takes nets in which one clock repeats its work (memory `repeat`);
     ``"phase-type"`` replaces every general law by phases and estimates the error (:mod:`spn.solvers.phasetype` lists its options);
     ``"auto"`` is exact where that is possible, else simulates, and says why in ``Result.reason``.
     Options of the exact method: ``tolerance``, ``max_states``,
@@ -88,6 +90,8 @@ def _answered(model: Model, method: str, exact: dict[str, Any], drawn: dict[str,
         return simulation.compute(model, reason="asked for", **drawn)
     if method in (maxplus.NAME, schedule.NAME):
         return _scheduled(model, method, exact)
+    if method == conditioning.NAME:
+        return conditioning.compute(model, conditioning.Options(**exact), reason="asked for")
     if method == phasetype.NAME:
         return phasetype.compute(model, phasetype.Options(**exact), reason="asked for")
     return _auto(model, exact, drawn)
@@ -99,10 +103,13 @@ def _scheduled(model: Model, method: str, options: dict[str, Any]) -> Result:
     return schedule.compute(model, schedule.Options(**options), reason="asked for")
 
 
-def _without_chance(model: Model) -> Result | None:
-    """The exact answer of a net whose delays have finitely many values, where its schedule is short enough."""
+def _otherwise_exact(model: Model) -> Result | None:
+    """The exact answer of a net whose delays have finitely many values, where its schedule is short enough, or with one clock that repeats
+    its work."""
     if not maxplus.may(model):
         return maxplus.compute(model)
+    if not conditioning.may(model):
+        return _conditioned(model)
     if schedule.may(model):
         return None
     size = len(model.net.places) + len(model.net.transitions)
@@ -117,7 +124,7 @@ def _without_chance(model: Model) -> Result | None:
 def _auto(model: Model, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     refused = ctmc.may(model)
     if refused:
-        found = _without_chance(model)
+        found = _otherwise_exact(model)
         if found is not None:
             return found
         _neither(refused, model)
@@ -131,6 +138,17 @@ def _auto(model: Model, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     if result.converged or simulation.may(model):
         return result
     return simulation.compute(model, reason=f"{ctmc.unsolved(result).diagnostics[0].message}: simulated", **drawn)
+
+
+def _conditioned(model: Model) -> Result | None:
+    """The exact answer of a net with one clock that repeats its work, where its chain is small."""
+    try:
+        found = conditioning.compute(model)
+    except AnalysisError as error:
+        if error.diagnostics[0].code not in NO_CHAIN | {"E0679"}:
+            raise
+        return None
+    return found if found.converged else None
 
 
 def _neither(refused: list[Diagnostic], model: Model) -> None:
@@ -157,6 +175,7 @@ def _known(method: str, options: dict[str, Any]) -> None:
         schedule.NAME: SCHEDULE_OPTIONS,
         maxplus.NAME: frozenset[str](),
         phasetype.NAME: PHASE_OPTIONS,
+        conditioning.NAME: CONDITIONING_OPTIONS,
     }
     allowed = own.get(method, EXACT_OPTIONS | SIMULATION_OPTIONS)
     for name in options:

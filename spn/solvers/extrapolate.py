@@ -26,8 +26,8 @@ def limit(values: Sequence[float]) -> Limit:
     that an expansion in powers of 1/k has: 2 in the first, 4 in the second and so on. Where they do not (a law with corners or jumps that
     meets another one gives broken powers), the last regular column is summed as a geometric series.
 
-    The error is the last difference of the column that is used, before it is extrapolated: larger than what is left of it, unless the
-    values converge slower than by half of a power. Infinite for a single value."""
+    The error is the last difference of the column that is used (or what the one before lets expect): larger than what is left of it, unless
+    the values converge slower than by half of a power. Infinite for a single value."""
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return Limit(values[-1], 0.0 if len(values) > 1 and values[-2] == values[-1] else math.inf)
     column, ratio, order = list(values), 2.0, math.nan
@@ -42,8 +42,9 @@ def limit(values: Sequence[float]) -> Limit:
     step = column[-1] - column[-2]
     found = _ratio(column) if len(column) > 2 and not _settled(column) else math.nan
     rest = step / (found - 1) if SLOW < found < FAST else 0.0
+    before = (column[-2] - column[-3]) / ratio if len(column) > 2 else 0.0  # what the last one should be: it may be small by chance
     slow = 1.0 if len(values) == 2 or found > 1.5 or math.isnan(found) else 3.0
-    return Limit(column[-1] + rest, slow * max(abs(step), abs(rest)) + SAME * abs(column[-1]), order)
+    return Limit(column[-1] + rest, slow * max(abs(step), abs(before), abs(rest)) + SAME * abs(column[-1]), order)
 
 
 def _ratio(column: Sequence[float]) -> float:

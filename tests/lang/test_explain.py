@@ -1,6 +1,6 @@
 """Every code that the package can show has a page, and the examples of the pages give that code, and not once they are mended.
 
-A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield`` and ``spn simulate`` one to answer by that
+A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn simulate`` and other methods one to answer by that
 method.
 """
 
@@ -19,7 +19,7 @@ from spn.solvers import solve
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {p.stem: p.read_text(encoding="utf-8") for p in sorted((ROOT / "docs" / "errors").glob("*.md"))}
 CODE = re.compile(r"""["']([EW]0\d{3})["']""")
-BLOCK = re.compile(r"^```(spn(?: \w+)?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(spn(?: [\w-]+)?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 USED = {code for path in (ROOT / "spn").rglob("*.py") for code in CODE.findall(path.read_text(encoding="utf-8"))}
 EXAMPLES = [
     pytest.param(code, how, text, bool(k), id=f"{code}{' mended' if k else ''}")
@@ -39,8 +39,8 @@ def found(how: str, text: str) -> set[str]:
                 solve(model, seed=1, max_seconds=0.5)
             case "spn ctmc":
                 solve(model, method="ctmc")
-            case "spn meanfield":
-                solve(model, method="meanfield")
+            case "spn meanfield" | "spn schedule" | "spn max-plus" | "spn phase-type" | "spn conditioning":
+                solve(model, method=how.removeprefix("spn "))
             case "spn simulate":
                 simulate(model, seed=1, max_firings=1e6, max_seconds=60)
     except SpnError as error:
