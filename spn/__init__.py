@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from spn.solvers.crossing import Crossings, crossing
     from spn.solvers.reduced import VarianceReduced, variance_reduced
     from spn.solvers.sensitivity import sensitivity
+    from spn.solvers.survey import Verification, methods, verify
     from spn.solvers.sweep import sweep
     from spn.structural.analysis import Structure, bounds, structure
 
@@ -60,6 +61,7 @@ _WHERE = {
     "Throughput": "spn.measure",
     "Utilisation": "spn.measure",
     "VarianceReduced": "spn.solvers.reduced",
+    "Verification": "spn.solvers.survey",
     "bounds": "spn.structural.analysis",
     "call": "spn.expr.nodes",
     "compare": "spn.sgd.compare",
@@ -73,6 +75,7 @@ _WHERE = {
     "histogram": "spn.sim.histogram",
     "law": "spn.dist.make",
     "load": "spn.loading",
+    "methods": "spn.solvers.survey",
     "parse": "spn.loading",
     "path": "spn.sim.history",
     "select_best": "spn.sim.selection",
@@ -84,6 +87,7 @@ _WHERE = {
     "sweep": "spn.solvers.sweep",
     "tokens": "spn.expr.nodes",
     "variance_reduced": "spn.solvers.reduced",
+    "verify": "spn.solvers.survey",
     "write_path": "spn.sim.history",
 }
 
@@ -111,6 +115,7 @@ __all__ = [
     "Throughput",
     "Utilisation",
     "VarianceReduced",
+    "Verification",
     "__version__",
     "bounds",
     "call",
@@ -125,6 +130,7 @@ __all__ = [
     "histogram",
     "law",
     "load",
+    "methods",
     "parse",
     "path",
     "select_best",
@@ -136,6 +142,7 @@ __all__ = [
     "sweep",
     "tokens",
     "variance_reduced",
+    "verify",
     "write_path",
 ]
 

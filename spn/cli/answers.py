@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -62,14 +63,15 @@ def json_text(data: Any) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def answer(result: Result, model: Model, arguments: argparse.Namespace) -> int:
-    """Print a result as asked for and return the exit code that it deserves."""
+def answer(result: Result, model: Model, arguments: argparse.Namespace, more: Mapping[str, Any] | None = None) -> int:
+    """Print a result as asked for and return the exit code that it deserves; ``more`` goes into its JSON."""
+    data = {**result.to_dict(), **(more or {})}
     if arguments.json:
-        print_json(result.to_dict())
+        print_json(data)
     else:
         print_result(result, model)
     if arguments.output:  # last, so that nothing is lost where it cannot be written
-        write((json_text(result.to_dict()) + "\n").encode(), arguments.output)
+        write((json_text(data) + "\n").encode(), arguments.output)
     if interrupted(result):
         return Code.INTERRUPTED
     return Code.OK if result.converged else Code.FAILED

@@ -13,6 +13,19 @@ from spn.cli.inputs import positive, seconds, share
 from spn.cli.terminal import complain
 from spn.errors import nearest
 
+METHODS: Final = (  # the keys of spn.solvers.methods.METHODS, which is not loaded for `--help`
+    "ctmc",
+    "product-form",
+    "fork-join",
+    "max-plus",
+    "mrp",
+    "conditioning",
+    "schedule",
+    "phase-type",
+    "meanfield",
+    "simulate",
+)
+
 _DESCRIPTION: Final = "Stochastic Petri nets: check, solve, simulate and draw models; fit laws to traces; compare mechanisms."
 _EPILOGUE: Final = """\
 exit codes:
@@ -85,6 +98,7 @@ def parser() -> argparse.ArgumentParser:
     for add in (
         _check,
         _solve,
+        _methods,
         _sensitivity,
         _simulate,
         _structure,
@@ -141,9 +155,11 @@ def _solve(commands: Any) -> None:
     _model(p)
     p.add_argument(
         "--method",
-        choices=("auto", "ctmc", "product-form", "fork-join", "simulate", "meanfield"),
+        choices=("auto", *METHODS),
+        metavar="M",
         default="auto",
-        help="how to answer (default: auto, exactly or else by simulation); meanfield: the fluid limit of large populations, corrected",
+        help=f"how to answer: auto (the default: exactly where that is quick, else by simulation), {', '.join(METHODS)}; "
+        "`spn methods FILE` says what each is and whether it applies",
     )
     p.add_argument(
         "--solver",
@@ -151,10 +167,29 @@ def _solve(commands: Any) -> None:
         default="auto",
         help="of the stationary vector, with an exact method (default: auto, by size and structure)",
     )
+    p.add_argument(
+        "--phases",
+        choices=("converging", "moments2", "moments3", "cdf"),
+        help="of phase-type: how laws become phases (default: converging, mixtures of Erlangs extrapolated to the limit)",
+    )
+    p.add_argument("--order", type=_whole(1), metavar="K", help="of phase-type: stages a mean, or phases (default: raised until stable)")
+    p.add_argument("--accuracy", type=_typed(share), metavar="R", help="of phase-type: relative error to reach (default: 1e-6)")
+    p.add_argument("--verify", action="store_true", help="ask a second, independent method too; exit code 1 where they disagree")
     p.add_argument("--lump", choices=("auto", "off"), help="of the exact method: lump interchangeable replicas (default: auto)")
     _sampling(p)
     _json(p)
     _result_file(p)
+
+
+def _methods(commands: Any) -> None:
+    p = _command(
+        commands,
+        "methods",
+        "List all methods: which may answer a model, what they would cost, and what refuses the others.",
+        "  spn methods net.spn\n  spn methods net.spn -p workers=8 --json",
+    )
+    _model(p)
+    _json(p)
 
 
 def _sensitivity(commands: Any) -> None:
@@ -249,7 +284,9 @@ def _compare(commands: Any) -> None:
     p.add_argument("--measure", default="steps", metavar="NAME", help="the measure to compare (default: steps)")
     _parameters(p)
     _trace(p)
-    p.add_argument("--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto)")
+    p.add_argument(
+        "--method", choices=("auto", *METHODS), metavar="M", default="auto", help="how to answer (default: auto; see `spn methods`)"
+    )
     p.add_argument("--seed", type=_whole(0), metavar="N", help="of the simulations (default: fresh, and reported)")
     p.add_argument(
         "--precision", type=_typed(share), default=0.01, metavar="R", help="relative half-width of simulated points (default: 1%%)"
@@ -296,7 +333,9 @@ def _test(commands: Any) -> None:
     p = _command(commands, "test", "Check what model files expect of themselves.", "  spn test models\n  spn test net.spn --seed 7")
     p.add_argument("files", nargs="+", metavar="FILE", help="model files, or folders of them")
     _parameters(p)
-    p.add_argument("--method", choices=("auto", "ctmc", "simulate"), default="auto", help="how to answer (default: auto)")
+    p.add_argument(
+        "--method", choices=("auto", *METHODS), metavar="M", default="auto", help="how to answer (default: auto; see `spn methods`)"
+    )
     p.add_argument("--seed", type=_whole(0), default=1, metavar="N", help="of the simulations (default: 1)")
     p.add_argument("--max-seconds", type=_typed(seconds), default=120.0, metavar="T", help="computing time for one file (default: 2 min)")
     p.add_argument("-v", "--verbose", action="store_true", help="list every expectation, also of many files")

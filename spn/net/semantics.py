@@ -344,7 +344,7 @@ def link_rates(r: Rules, m: Marking, transfers: Mapping[int, int]) -> dict[int, 
 
     All rates rise in proportion to their shares; a transfer stops at its cap or where one of its links is full (progressive
     filling: Bertsekas and Gallager, Data Networks, 2nd ed., section 6.5.2)."""
-    weight = {t: float(_share(r, t, m)) for t, n in transfers.items() if n > 0}
+    weight = {t: float(share(r, t, m)) for t, n in transfers.items() if n > 0}
     rate = {t: 0.0 for t in weight if weight[t] == 0}
     rising = [t for t in weight if weight[t] > 0]
     while rising:
@@ -357,7 +357,8 @@ def link_rates(r: Rules, m: Marking, transfers: Mapping[int, int]) -> dict[int, 
     return rate
 
 
-def _share(r: Rules, t: int, m: Marking) -> Exact:
+def share(r: Rules, t: int, m: Marking) -> Exact:
+    """The weight of one transfer of a transition on its links."""
     transfer = _timed(r, t).transfer
     assert transfer is not None
     return _checked(r, _timed(r, t), transfer.share, m, "share")

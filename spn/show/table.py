@@ -99,6 +99,8 @@ def _estimate(value: float, half_width: float | None, factor: float) -> tuple[st
 def _interval_head(values: Iterable[Value]) -> str:
     """The head of the column of half-widths: their common confidence level."""
     levels = {v.confidence for v in values if v.half_width is not None and v.confidence is not None}
+    if not levels:
+        return "estimated error"
     return f"{percent(levels.pop())} interval" if len(levels) == 1 else "half-width"
 
 

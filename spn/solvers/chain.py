@@ -79,7 +79,7 @@ def _plain(net: Net, wanted: Sequence[Primitive], limits: Limits) -> Explored:
     firing = {p: _completions(expansion, p) for p in wanted if isinstance(p, FiringRate)}
     space = explore(expansion.net, list(chain.from_iterable(firing.values())), limits)
     own, others = space.markings.first(len(net.places)), [p for p in wanted if not isinstance(p, FiringRate)]
-    inside = state_rewards(net, own, others)
+    inside = state_rewards(skeleton(net) if expansion.phases else net, own, others)  # what is enabled, and how fast, no law changes
     known = Sums({p: (space.rewards, parts) for p, parts in firing.items()} | {p: (inside, (p,)) for p in others})
     return Explored(space=space, rewards=known, phases=expansion.phases, shown=lambda i: _non_empty(net, tuple(own[i].tolist())))
 

@@ -1,7 +1,6 @@
 """Every code that the package can show has a page, and the examples of the pages give that code, and not once they are mended.
 
-A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield``, ``spn product``, ``spn rounds`` and ``spn
-simulate`` one to answer by that method.
+A block marked ``spn`` is a model to check, ``spn solve`` and ``spn simulate`` one to answer, ``spn M`` one to answer by the method M.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from spn.solvers import solve
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {p.stem: p.read_text(encoding="utf-8") for p in sorted((ROOT / "docs" / "errors").glob("*.md"))}
 CODE = re.compile(r"""["']([EW]0\d{3})["']""")
-BLOCK = re.compile(r"^```(spn(?: \w+)?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(spn(?: [\w-]+)?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 USED = {code for path in (ROOT / "spn").rglob("*.py") for code in CODE.findall(path.read_text(encoding="utf-8"))}
 EXAMPLES = [
     pytest.param(code, how, text, bool(k), id=f"{code}{' mended' if k else ''}")
@@ -37,16 +36,12 @@ def found(how: str, text: str) -> set[str]:
         match how:
             case "spn solve":
                 solve(model, seed=1, max_seconds=0.5)
-            case "spn ctmc":
-                solve(model, method="ctmc")
-            case "spn meanfield":
-                solve(model, method="meanfield")
-            case "spn product":
-                solve(model, method="product-form")
-            case "spn rounds":
-                solve(model, method="fork-join")
             case "spn simulate":
                 simulate(model, seed=1, max_firings=1e6, max_seconds=60)
+            case "spn":
+                pass
+            case _:
+                solve(model, method=how.removeprefix("spn "))
     except SpnError as error:
         return {d.code for d in error.diagnostics}
     return {w.code for w in model.warnings}

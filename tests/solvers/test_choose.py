@@ -17,7 +17,8 @@ from spn.model import Model, Parameter
 from spn.net.builder import NetBuilder
 from spn.net.model import Net
 from spn.provenance import canonical, digest
-from spn.solvers import choose, may_solve, simulation, solve
+from spn.solvers import may_solve, simulation, solve
+from spn.solvers.methods import METHODS, SIMULATION_OPTIONS
 from tests.solvers.nets import E, X, model
 
 
@@ -212,4 +213,10 @@ def test_the_table_of_options_is_that_of_the_simulator():
     simulate = pytest.importorskip("spn.sim").__dict__.get("simulate")
     if simulate is None:
         pytest.skip("no simulator")
-    assert set(inspect.signature(simulate).parameters) - {"model"} == choose.SIMULATION_OPTIONS
+    assert set(inspect.signature(simulate).parameters) - {"model"} == SIMULATION_OPTIONS
+
+
+def test_the_command_line_knows_the_methods():
+    from spn.cli import arguments
+
+    assert tuple(METHODS) == arguments.METHODS

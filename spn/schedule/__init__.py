@@ -1,0 +1,1 @@
+"""Nets without chance in their delays: schedules enumerated in exact rational arithmetic, and cycle ratios of event graphs."""
