@@ -93,8 +93,8 @@ def why(model: Model) -> str:
     if not names:
         return "all laws are exponential or phase-type"
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    clocks = "the clock" if len(names) == 1 else "at most one of the clocks"
-    return f"{clocks} of {shown} is alive at a time: regenerates where it starts"
+    clocks = "one general clock" if len(names) == 1 else "at most one of the general clocks"
+    return f"{clocks} at a time ({shown}): the chain embedded where it starts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

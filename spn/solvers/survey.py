@@ -66,7 +66,7 @@ def _cost(name: str, model: Model) -> str:
 def _markings(model: Model) -> str:
     """How many markings there are, without phases and ages, if they are few."""
     try:
-        return f"{states(model, max_states=LOOK).markings:,} markings"
+        return f"{states(model, max_states=LOOK).tangible:,} markings"
     except AnalysisError as error:
         return f"more than {LOOK:,} markings" if error.diagnostics[0].code in ("E0602", "E0603") else error.diagnostics[0].message
 
