@@ -63,8 +63,9 @@ H_LINKS = 11  # number of links
 H_LINK = 12  # offset: capacity of each link, doubles
 H_EXPRESSIONS = 13  # offset: list of programs compiled beside the net
 H_CROWDS = 14  # number of crowds
-H_CROWD = 15  # offset: for each crowd the offset of the list of its memberships
+H_CROWD = 15  # offset: the crowds' records
 H_MEMBERSHIPS = 16  # offset: for each membership the transition, then the crowd
+H_EVEN = 17  # all immediates are of one priority, weigh 1, and are enabled or not by constants
 H_SIZE = 24
 
 # transition record: first what nearly every firing reads
@@ -78,13 +79,13 @@ F_ENABLING = 6  # what decides on the enabling degree: ONE_INPUT, CONSTANTS or G
 F_PLACE = 7  # ONE_INPUT: its place,
 F_NEEDS = 8  # and how many tokens it takes of it; CONSTANTS: offset of the conditions
 F_SERVERS = 9  # -1 infinite
-F_LAW_BEGIN = 10
-F_LAW_END = 11
+F_MEMBER = 10  # list of its memberships in crowds, 0 where there are none
+F_LAW = 11  # offset of the leaves of its law
 F_FACTOR = 12  # double: constant scale over constant speed, applied to every draw
 F_SCALE = 13  # quantity
 F_GROUP = 15  # speed group, -1 where the clocks run at a constant speed
-F_MEMBER = 16  # list of its memberships in crowds, 0 where there are none
-F_OWN = 17  # offset of those of its conditions that are not on the crowds' places
+F_OWN = 16  # of a member of crowds: offset of those of its conditions that are not on the crowds' places
+F_GATE = 17  # one more than the crowd with a gate that it is a member of, 0 where there is none
 F_IMMEDIATE = 18
 F_PRIORITY = 19
 F_GROUPS_BEGIN = 20  # offsets of the first arc group and of the one past the last
@@ -104,6 +105,13 @@ F_ORDER = 35  # of an immediate: its place in the list of all
 F_LATENCY = 36  # double seconds outside the ticks, then double ticks
 F_SIZE = 40
 
+# crowd record
+W_PLACE = 0
+W_GATED = 1  # immediates with one and the same condition on the place, that are in no other crowd
+W_FEWEST = 2  # tokens that open the gate
+W_MOST = 3
+W_SIZE = 4
+
 # conditions: number of inputs, pairs (place, tokens a clock); number of bounds, triples (place, fewest, most)
 ONE_INPUT = 0
 CONSTANTS = 1
@@ -117,12 +125,13 @@ A_PROGRAMS = 3  # list of programs, one an arc
 A_SIZE = 4
 
 # law leaf record
-L_UPTO = 0  # double: probability of this leaf and those before it
+L_UPTO = 0  # double: probability of this leaf and those before it; ALONE where there is one only
 L_KIND = 1
 L_OFFSET = 2  # of its parameters
 L_COUNT = 3
 L_DISCRETE = 4  # its values are whole ticks
 L_SIZE = 5
+ALONE = 2.0
 
 # speed group record
 G_SPEED = 0  # quantity

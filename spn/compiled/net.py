@@ -117,6 +117,8 @@ class _Compiler:
         self.dependencies = dependencies(net, readers)
         self.capped = frozenset(p.name for p in net.places if p.capacity is not None)
         self.memberships: dict[int, list[int]] = {}  # by transition: in crowds, numbered over all crowds
+        self.crowd_of: list[int] = []  # by membership
+        self.needed: dict[tuple[int, int], tuple[int, int]] = {}  # by transition and crowded place: fewest and most tokens
         self.image = _Image()
         self.programs: dict[Code, int] = {}
         self.depth = 1
@@ -131,6 +133,7 @@ class _Compiler:
         self.image.set(at.H_RECORDS, records)
         for i, t in enumerate(self.net.transitions):
             self._transition(i, t, records + i * at.F_SIZE)
+        self._gates()
         self._orders()
         self._groups()
         programs = [self._program(e) for e in self.expressions]
@@ -174,6 +177,8 @@ class _Compiler:
         by_priority = sorted(now, key=lambda i: -transitions[i].priority)
         timed = [i for i, t in enumerate(transitions) if isinstance(t, Timed)]
         self.image.set(at.H_IMMEDIATES, self.image.listed(by_priority))
+        even = all(constant(t.weight) == 1 and t.priority == transitions[now[0]].priority for t in (transitions[i] for i in now))
+        self.image.set(at.H_EVEN, int(even and all(by_constants(transitions[i], self.capped) for i in now)))
         for place, i in enumerate(by_priority):
             self.image.set(self.image.words[at.H_RECORDS] + i * at.F_SIZE + at.F_ORDER, place)
         self.image.set(at.H_TIMED, self.image.listed(timed))
@@ -239,11 +244,10 @@ class _Compiler:
         self._latency(i, t, record)
         rows = self.clockwork.rows[i]
         begin = image.reserve(at.L_SIZE * len(rows))
-        image.set(record + at.F_LAW_BEGIN, begin)
-        image.set(record + at.F_LAW_END, begin + at.L_SIZE * len(rows))
+        image.set(record + at.F_LAW, begin)
         for leaf, row in zip(range(begin, len(image), at.L_SIZE), rows, strict=True):
             kind, parameters = encode(row.leaf)
-            image.set_float(leaf + at.L_UPTO, row.upto)
+            image.set_float(leaf + at.L_UPTO, row.upto if len(rows) > 1 else at.ALONE)
             image.set(leaf + at.L_KIND, kind)
             image.set(leaf + at.L_OFFSET, self._block([word(x) for x in parameters]))
             image.set(leaf + at.L_COUNT, len(parameters))
@@ -286,8 +290,9 @@ class _Compiler:
         i = (record - self.image.words[at.H_RECORDS]) // at.F_SIZE
         if i in self.memberships:
             image.set(record + at.F_MEMBER, image.listed(self.memberships[i]))
-            met = {self.places[c.place] for c in self.dependencies.crowds if i in c.members}
+            met = {self.places[self.dependencies.crowds[self.crowd_of[j]].place] for j in self.memberships[i]}
             image.set(record + at.F_OWN, image.conditions([x for x in inputs if x[0] not in met], [x for x in bounds if x[0] not in met]))
+            self.needed.update(((i, p), _interval(p, inputs, bounds)) for p in met)
 
     def _is_timed(self, crowd: int) -> bool:
         return isinstance(self.net.transitions[self.dependencies.crowds[crowd].members[0]], Timed)
@@ -297,10 +302,21 @@ class _Compiler:
         image.set(at.H_CROWDS, len(crowds))
         pairs = [(t, k) for k, c in enumerate(crowds) for t in c.members]
         image.set(at.H_MEMBERSHIPS, self._block([w for pair in pairs for w in pair]))
-        numbers = [[j for j, (_, k) in enumerate(pairs) if k == which] for which in range(len(crowds))]
-        image.set(at.H_CROWD, self._block([image.listed(found) for found in numbers]))
-        for j, (t, _) in enumerate(pairs):
+        image.set(at.H_CROWD, self._block([0] * (at.W_SIZE * len(crowds))))
+        for j, (t, k) in enumerate(pairs):
             self.memberships.setdefault(t, []).append(j)
+            self.crowd_of.append(k)
+
+    def _gates(self) -> None:
+        """Crowds of immediates that their place enables or disables all alike."""
+        image = self.image
+        for k, crowd in enumerate(self.dependencies.crowds):
+            record, place = image.words[at.H_CROWD] + k * at.W_SIZE, self.places[crowd.place]
+            found = {self.needed[t, place] for t in crowd.members}
+            gated = len(found) == 1 and not self._is_timed(k) and all(len(self.memberships[t]) == 1 for t in crowd.members)
+            image.words[record : record + at.W_SIZE] = [place, int(gated), *min(found)]
+            for t in crowd.members if gated else ():
+                image.set(image.words[at.H_RECORDS] + t * at.F_SIZE + at.F_GATE, k + 1)
 
     def _arc_records(self, record: int, rows: Sequence[tuple[int, int, int | None, Sequence[Arc]]]) -> None:
         image = self.image
@@ -374,6 +390,12 @@ def _bound(kind: int, place: int, k: int) -> tuple[int, int, int] | None:
     if kind == at.LIMIT or (kind == at.INHIBITOR and k > 0):
         return place, 0, k - 1
     return None
+
+
+def _interval(place: int, inputs: Sequence[tuple[int, int]], bounds: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
+    """The fewest and the most tokens of a place that meet the conditions on it."""
+    fewest = max([k for p, k in inputs if p == place] + [low for p, low, _ in bounds if p == place], default=0)
+    return fewest, min((high for p, _, high in bounds if p == place), default=at.UNBOUNDED)
 
 
 def _whole(value: Exact | None) -> int | None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled import CompiledNet
+from spn.compiled import CompiledNet, layout
 from spn.dist.random import Words as Stream
 from spn.dist.random import seeds_of
 from spn.expr.nodes import constant
@@ -252,14 +252,15 @@ def _state(compiled: CompiledNet, primitives: Sequence[Primitive]) -> tuple[_Blo
     region(z.Z_DIRTY_EXPRESSIONS, 1 + 2 * len(compiled.expressions))
     region(z.Z_DIRTY_PACES, 1 + groups)
     region(z.Z_TIES, entities + count + 8)
-    region(z.Z_REWARDS, count)
+    if any(isinstance(p, FiringRate) and constant(p.value) != 1 for p in primitives):
+        region(z.Z_REWARDS, count)
     region(z.Z_LINK_TRACKS, z.X_SIZE * len(net.links))
     region(z.Z_LINK_WORK, 2 * len(net.links))
-    _crowds(compiled, block)
     for t in range(count):
         s = stations + t * z.S_SIZE
         words[s + z.S_STREAM] = words[s + z.S_CHOICES] = words[z.Z_STREAM]
         words[s + z.S_ACTIVE] = 1
+    _crowds(compiled, block)
     words[z.Z_RESTART] = z.RESTART_AFTER
     words[z.Z_PHASE] = z.START
     words[z.Z_LIMIT] = zero_time_limit(len(net.places), count, int(compiled.initial.sum()))
@@ -276,10 +277,18 @@ def _crowds(compiled: CompiledNet, block: _Block) -> None:
     first = 0
     for k, crowd in enumerate(crowds):
         count = len(crowd.members)
-        words[words[z.Z_CROWDS] + k] = listed = block.reserve(1 + count)
-        words[listed : listed + 1 + count] = [count, *range(first, first + count)]
         at = words[z.Z_MEMBER_AT] + first
         words[at : at + count] = range(count)
+        record = int(compiled.image[layout.H_CROWD]) + k * layout.W_SIZE
+        place, gated, fewest, most = compiled.image[record : record + layout.W_SIZE].tolist()
+        if gated:
+            words[words[z.Z_CROWDS] + k] = begin = block.reserve(2 + len(compiled.net.transitions) // z.BITS + 1)
+            words[begin] = int(fewest <= compiled.initial[place] <= most)
+            for t in crowd.members:
+                words[words[z.Z_STATIONS] + t * z.S_SIZE + z.S_ACTIVE] = 0
+        else:
+            words[words[z.Z_CROWDS] + k] = begin = block.reserve(1 + count)
+            words[begin : begin + 1 + count] = [count, *range(first, first + count)]
         first += count
 
 

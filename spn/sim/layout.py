@@ -38,7 +38,8 @@ Z_LINK_TRACKS = 26
 Z_LINK_WORK = 27  # two doubles a link: used, demand
 Z_BAD = 28  # per transition: 1 where its enabling was found undefined
 Z_STREAM = 29  # the stream of choices among clocks; at first that of everything
-Z_CROWDS = 30  # for each crowd the offset of the list of the memberships of those that its place alone may disable
+Z_CROWDS = 30  # for each crowd the offset of the list of the memberships of those that its place alone may disable;
+# of one with a gate: whether it is open, their number, and their bits as those of the enabled
 Z_DIRECT = 31  # offset of the part of the direct method (spn.sim.direct.layout), where it is used
 Z_MEMBER_AT = 32  # place of each membership in that list, -1 outside
 Z_RESTART = 33  # finishes of a group after which its attained work begins anew at 0

@@ -40,7 +40,7 @@ def gamma(mean: float, cv: float) -> Gamma:
 
 
 def cluster(workers: int) -> Net:
-    """Workers that pull, load, go forward and backward, compress, and push, each for itself; all pulls share one link, all pushes another."""
+    """Workers that pull, load, go forward and backward, compress, and push. All pulls share one link, all pushes another."""
     stages: tuple[tuple[str, Law, str], ...] = (
         ("pull", gamma(1.0, 0.3), "down"),
         ("load", lognormal(20.0, 0.5), ""),
@@ -121,21 +121,26 @@ def turn(engine: CompiledTrajectory, firings: int) -> float:
     return firings / (time.process_time() - began)
 
 
+def close(a: float, b: float) -> bool:
+    return abs(a - b) <= CLOSE * abs(b)
+
+
 def main() -> int:
-    slow = []
+    wrong = []
     for name, watched in NETS.items():
         engine = engine_of(*watched)
         turn(engine, FIRINGS)
         ours = max(turn(engine, FIRINGS) for _ in range(TURNS)) / 1e6
         wanted = WANTED.get(name, 0.0)
         found = events_in_c.best(*watched, firings=TURNS * FIRINGS)
-        mean, rate = engine.totals() / engine.time
         beside = "no C compiler"
         if found is not None:
-            beside = f"C {found[2] / 1e6:.2f} M: ratio {ours * 1e6 / found[2]:.2f}; mean {mean:.4g} and {found[0]:.4g}, rate {rate:.4g} and {found[1]:.4g}"
+            (mean, rate), theirs = engine.totals() / engine.time, found[2] / 1e6
+            beside = f"C {theirs:.2f} M: ratio {ours / theirs:.2f}; mean {mean:.4g} and {found[0]:.4g}, rate {rate:.4g} and {found[1]:.4g}"
+            wrong += [] if close(mean, found[0]) and close(rate, found[1]) and ours >= TO_C * theirs else [name]
         print(f"{name} ({len(watched[0].transitions)} transitions): {ours:.2f} M firings/s (wanted {wanted:g}); {beside}", flush=True)
-        slow += [name] if ours < wanted or (wanted and found is not None and ours * 1e6 < TO_C * found[2]) else []
-    return 1 if slow else 0
+        wrong += [name] if ours < wanted else []
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
