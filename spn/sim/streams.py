@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -29,14 +29,6 @@ DIRECT_KERNELS = "spn.sim.direct.kernels"
 IN_PYTHON = (Trajectory, DirectTrajectory)
 LOT = 64  # items that a thread takes at a time, where there are many
 CHUNK = 500_000  # firings between two looks at the clock and for an interruption
-
-
-@runtime_checkable
-class Draws(Protocol):
-    """A trajectory that draws from a generator of its own and knows whether it did."""
-
-    @property
-    def drew(self) -> bool: ...
 
 
 def generator(seed: int, stream: int) -> np.random.Generator:
@@ -112,10 +104,8 @@ class Crew:
         return CompiledDirect(self.compiled, self.primitives, tables, rng, self._start)
 
     def drew(self, engine: Engine, stream: int) -> bool:
-        """Whether the trajectory drew anything. What does without is the same in every replication."""
-        if isinstance(engine, Draws):
-            return engine.drew
-        return bool(engine.rng.bit_generator.state != generator(self.seed, stream).bit_generator.state)
+        """Whether the trajectory of that number drew anything. What does without is the same in every replication."""
+        return engine.drew
 
     def run(self, engine: Engine, firings: int, horizon: float) -> Ending:
         """Run an engine in chunks, so that an interruption is noticed. Raises :class:`spn.sim.control.Stopped`."""

@@ -117,8 +117,8 @@ def variance_reduced(
     numbers, so many that there are ``replications`` of them in all (rounded up to pairs).
 
     What is taken off has mean 0; the intervals are exact where rows and controls are jointly normal, as averages over a long time are
-    nearly. A ratio is the jackknife's, of little bias. Runs are in plain Python. Where all laws are exponential nothing is left to
-    estimate: the exact method answers.
+    nearly. A ratio is the jackknife's, of little bias. Where all laws are exponential nothing is left to estimate: the exact method
+    answers.
     AnalysisError where "twin" is asked for and the exact method does not take the twin, for measures that are no long-run averages, options
     out of range and fewer rows than an interval takes.
     """

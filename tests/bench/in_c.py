@@ -10,10 +10,9 @@ from pathlib import Path
 
 from spn.compiled import compile_net
 from spn.dist.exponential import Exponential
+from spn.dist.random import TAIL, tables
 from spn.expr.nodes import constant
 from spn.net.model import INFINITE, ArcKind, Net, Timed
-from spn.sim.direct.layout import TAIL
-from spn.sim.direct.random import tables
 
 SOURCE = Path(__file__).with_name("direct.c")
 

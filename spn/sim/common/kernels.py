@@ -6,10 +6,22 @@ from __future__ import annotations
 
 import math
 
-from spn.compiled.kernels import degree, evaluate, record
-from spn.compiled.layout import F_PRIORITY
-from spn.jit import getf, geti, helper, setf, seti
+from spn.compiled.kernels import PLACE, bounded, degree, evaluate, record
+from spn.compiled.layout import (
+    F_CROWDS_IMMEDIATE,
+    F_MEMBER,
+    F_NEAR_IMMEDIATES,
+    F_ORDER,
+    F_OWN,
+    F_PRIORITY,
+    H_EXPRESSIONS,
+    H_IMMEDIATES,
+    H_MEMBERSHIPS,
+)
+from spn.jit import getf, geti, helper, inlined, setf, seti, trailing_zeros
 from spn.sim.layout import (
+    BITS,
+    S_ACTIVE,
     S_CHANGED,
     S_INTEGRAL,
     S_RUNNING,
@@ -19,30 +31,34 @@ from spn.sim.layout import (
     WRONG,
     X_INTEGRAL,
     X_SINCE,
+    X_SIZE,
     X_VALUE,
     Z_BAD,
+    Z_CROWDS,
     Z_ENABLED,
-    Z_ENABLED_AT,
     Z_MARKING,
+    Z_MEMBER_AT,
+    Z_PROBLEM,
     Z_REWARDS,
     Z_STACK,
     Z_STATIONS,
     Z_TIME,
+    Z_TRACKS,
 )
 
 
-@helper
+@inlined
 def address(z: int, word: int) -> int:
     """The address of the block whose offset is in header word ``word``."""
     return z + 8 * geti(z, word)
 
 
-@helper
+@inlined
 def station(z: int, t: int) -> int:
     return z + 8 * (geti(z, Z_STATIONS) + t * S_SIZE)
 
 
-@helper
+@inlined
 def track(x: int, value: float, time: float) -> None:
     """An integrand takes another value at ``time``."""
     old = getf(x, X_VALUE)
@@ -52,7 +68,7 @@ def track(x: int, value: float, time: float) -> None:
         setf(x, X_VALUE, value)
 
 
-@helper
+@inlined
 def count_running(z: int, s: int, n: int) -> None:
     """The number of running clocks changes from that in the record to ``n``."""
     if geti(s, S_TRACKED) != 0:
@@ -64,27 +80,104 @@ def count_running(z: int, s: int, n: int) -> None:
 
 
 @helper
-def list_enabled(net: int, z: int, t: int) -> None:
-    """Look again whether an immediate is enabled."""
-    d = degree(net, t, address(z, Z_MARKING), address(z, Z_STACK))
-    enabled = address(z, Z_ENABLED)
-    places = address(z, Z_ENABLED_AT)
-    at = geti(places, t)
-    count = geti(enabled, 0)
-    seti(address(z, Z_BAD), t, 1 if d < 0 else 0)
-    if d != 0 and at < 0:
-        seti(enabled, 1 + count, t)
-        seti(places, t, count)
-        seti(enabled, 0, count + 1)
-    elif d == 0 and at >= 0:
-        last = geti(enabled, count)
-        seti(enabled, 1 + at, last)
-        seti(places, last, at)
-        seti(places, t, -1)
-        seti(enabled, 0, count - 1)
+def look_member(net: int, z: int, t: int) -> int:
+    """The enabling degree of a member of crowds. Where another place than theirs disables it, their places need not concern it until
+    that one changes: it leaves their lists, as with the watched literals of satisfiability solvers (Moskewicz et al., Chaff, DAC 2001)."""
+    r = record(net, t)
+    m = address(z, Z_MARKING)
+    active = 1 if bounded(net + 8 * geti(net, r + F_OWN), m) > 0 else 0
+    s = station(z, t)
+    if active != geti(s, S_ACTIVE):
+        seti(s, S_ACTIVE, active)
+        listed = geti(net, r + F_MEMBER)
+        for i in range(listed + 1, listed + 1 + geti(net, listed)):
+            if active != 0:
+                join_crowd(net, z, geti(net, i))
+            else:
+                leave_crowd(net, z, geti(net, i))
+    return degree(net, t, m, address(z, Z_STACK)) if active != 0 else 0
 
 
 @helper
+def crowd_list(z: int, k: int) -> int:
+    return z + 8 * geti(address(z, Z_CROWDS), k)
+
+
+@helper
+def join_crowd(net: int, z: int, membership: int) -> None:
+    members = crowd_list(z, geti(net, geti(net, H_MEMBERSHIPS) + 2 * membership + 1))
+    count = geti(members, 0) + 1
+    seti(members, 0, count)
+    seti(members, count, membership)
+    seti(address(z, Z_MEMBER_AT), membership, count - 1)
+
+
+@helper
+def leave_crowd(net: int, z: int, membership: int) -> None:
+    members = crowd_list(z, geti(net, geti(net, H_MEMBERSHIPS) + 2 * membership + 1))
+    count = geti(members, 0)
+    places = address(z, Z_MEMBER_AT)
+    at = geti(places, membership)
+    last = geti(members, count)
+    seti(members, 1 + at, last)
+    seti(places, last, at)
+    seti(places, membership, -1)
+    seti(members, 0, count - 1)
+
+
+@inlined
+def look(net: int, z: int, t: int) -> int:
+    """The enabling degree of a transition, 0 where disabled, WRONG where it is undefined."""
+    if geti(net, record(net, t) + F_MEMBER) != 0:
+        return look_member(net, z, t)
+    return degree(net, t, address(z, Z_MARKING), address(z, Z_STACK))
+
+
+@helper
+def list_enabled(net: int, z: int, t: int) -> None:
+    """Look again whether an immediate is enabled."""
+    d = look(net, z, t)
+    enabled = address(z, Z_ENABLED)
+    seti(address(z, Z_BAD), t, 1 if d < 0 else 0)
+    order = geti(net, record(net, t) + F_ORDER)
+    word = order // BITS
+    bit = 1 << (order - word * BITS)
+    bits = geti(enabled, 1 + word)
+    if (bits & bit != 0) != (d != 0):
+        seti(enabled, 1 + word, bits ^ bit)
+        seti(enabled, 0, geti(enabled, 0) + (1 if d != 0 else -1))
+
+
+@helper
+def look_at_immediates(net: int, z: int, t: int) -> None:
+    """Look again at the immediates whose enabling the firing of ``t`` may have changed."""
+    r = record(net, t)
+    listed = geti(net, r + F_NEAR_IMMEDIATES)
+    for i in range(listed + 1, listed + 1 + geti(net, listed)):
+        list_enabled(net, z, geti(net, i))
+    listed = geti(net, r + F_CROWDS_IMMEDIATE)
+    for i in range(listed + 1, listed + 1 + geti(net, listed)):
+        members = crowd_list(z, geti(net, i))
+        for k in range(geti(members, 0), 0, -1):  # from the end, since one that leaves is replaced by the last
+            list_enabled(net, z, geti(net, geti(net, H_MEMBERSHIPS) + 2 * geti(members, k)))
+
+
+@inlined
+def read_expression(net: int, z: int, m: int, e: int) -> int:
+    """Read a measured expression; WRONG where it is undefined."""
+    program = geti(net, geti(net, H_EXPRESSIONS) + 1 + e)
+    if geti(net, program) == 1 and geti(net, program + 1) == PLACE:
+        v = float(geti(m, geti(net, program + 2)))
+    else:
+        v = evaluate(net, program, m, address(z, Z_STACK))
+    if math.isnan(v):
+        seti(z, Z_PROBLEM, -1)
+        return WRONG
+    track(address(z, Z_TRACKS) + 8 * X_SIZE * e, v, getf(z, Z_TIME))
+    return 0
+
+
+@inlined
 def collect_rewards(net: int, z: int, t: int) -> int:
     rewards = geti(address(z, Z_REWARDS), t)
     if rewards == 0:
@@ -102,16 +195,26 @@ def collect_rewards(net: int, z: int, t: int) -> int:
 def gather_immediates(net: int, z: int, out: int) -> int:
     """The enabled immediates of the highest priority, in the order of the net; WRONG where the enabling of one is undefined."""
     enabled = address(z, Z_ENABLED)
-    rank = 0
-    for i in range(1, geti(enabled, 0) + 1):
-        rank = max(rank, geti(net, record(net, geti(enabled, i)) + F_PRIORITY))
+    left = geti(enabled, 0)
+    order = geti(net, H_IMMEDIATES) + 1
     found = 0
-    for i in range(1, geti(enabled, 0) + 1):
-        t = geti(enabled, i)
-        if geti(net, record(net, t) + F_PRIORITY) == rank:
+    rank = 0
+    word = 0
+    while left > 0:
+        bits = geti(enabled, 1 + word)
+        while bits != 0:
+            t = geti(net, order + word * BITS + trailing_zeros(bits))
+            bits &= bits - 1
+            left -= 1
+            priority = geti(net, record(net, t) + F_PRIORITY)
+            if found > 0 and priority < rank:
+                return found
             if geti(address(z, Z_BAD), t) != 0:
                 return WRONG
-            found = insert_sorted(out, found, t)
+            rank = priority
+            seti(out, 2 * found, t)
+            found += 1
+        word += 1
     return found
 
 

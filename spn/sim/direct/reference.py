@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from spn.compiled import CompiledNet
+from spn.dist.random import Random, seeds_of
 from spn.measure import Primitive
 from spn.net import semantics
 from spn.net.model import Marking, initial_marking
 from spn.sim.direct.plan import Plan
-from spn.sim.direct.random import Random, seeded
 from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.explain import explain
 from spn.sim.loop import zero_time_loop
@@ -27,13 +27,6 @@ from spn.sim.meter import Meter
 
 ROOM = 2_000_000  # numbers kept about markings that may come again
 LAST = 1000  # firings looked back at to see who takes part in a zero-time loop
-
-
-def stream_of(rng: np.random.Generator) -> np.random.SeedSequence:
-    """The seed sequence that a generator was made from, which seeds the direct method's own."""
-    sequence = rng.bit_generator.seed_seq
-    assert isinstance(sequence, np.random.SeedSequence)
-    return sequence
 
 
 class DirectTrajectory:
@@ -45,13 +38,12 @@ class DirectTrajectory:
         self.plan = plan
         self.rules = plan.rules
         self.rng = rng
-        self.random = Random(seeded(stream_of(rng)))
+        self.random = Random(seeds_of(rng))
         self.time = 0.0
         self.firings = 0
         self.marking: Marking = initial_marking(compiled.net)
         self.meter = Meter(self.rules, primitives)
         self.on_firing: Callable[[int, Marking, float], None] | None = None  # told of counted firings: transition, marking after, time
-        self._seed = self.random.words
         self._due: float | None = None
         self._known: dict[Marking, tuple[list[float], dict[str, int]]] = {}
         self._choices: dict[Marking, list[tuple[int, float]]] = {}
@@ -67,7 +59,7 @@ class DirectTrajectory:
     @property
     def drew(self) -> bool:
         """Whether anything was drawn."""
-        return self.random.words != self._seed
+        return self.random.drew
 
     def run(self, firings: int, horizon: float) -> Ending:
         """See :meth:`spn.sim.engine.Engine.run`."""
@@ -112,7 +104,7 @@ class DirectTrajectory:
             return False
         if not total < math.inf:
             raise explain(self.compiled.net, self.marking, -1, self.meter.primitives)
-        self._due = self.time + self.random.exponential() / total
+        self._due = self.time + self.random.standard_exponential() / total
         return True
 
     def _step(self, due: float) -> None:
