@@ -86,9 +86,10 @@ def difference(
     """How a measure of each further model differs from that of the first, averaged over ``warmup`` to ``horizon`` (seconds), by
     ``replications`` runs of every model with common random numbers (``synchronised`` False: independent ones, for comparison).
 
-    ``names`` tell the models apart (default: their own). At ``max_seconds`` it ends with the replications done by then and says so. The jackknife over replications gives the intervals, which for ratios holds
-    too; with several alternatives each is at 1 - (1 - confidence) / alternatives (Bonferroni). AnalysisError for fewer than two models, a
-    measure that one does not have or that is no long-run average, options out of range, or fewer than two replications done.
+    ``names`` tell the models apart (default: their own). At ``max_seconds`` it ends with the replications done by then and says so. The
+    jackknife over replications gives the intervals, which for ratios holds too; with several alternatives each is at
+    1 - (1 - confidence) / alternatives (Bonferroni). AnalysisError for fewer than two models, a measure that one does not have or that is
+    no long-run average, options out of range, or fewer than two replications done.
     """
     seed = fresh_seed() if seed is None else seed
     _check(models)
