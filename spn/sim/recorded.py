@@ -60,6 +60,10 @@ class Recorder:
         works = {i: np.ascontiguousarray(leaf.law.quantile(uniforms(names[i])(self.counts[i]))) for i, leaf in self.laws.items()}
         return Recorded(self, works, [choices(name) for name in names], choices(""))
 
+    def works(self) -> int:
+        """How many a run gets in all."""
+        return sum(self.counts.values())
+
     def lengthen(self, engine: Recorded) -> None:
         for i in engine.ran_out():
             self.counts[i] *= LONGER

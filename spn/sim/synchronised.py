@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from threading import Lock
 
 import numpy as np
 
 from spn.compiled import CompiledNet
 from spn.dist.random import Random, Words
-from spn.errors import AnalysisError, refuse
+from spn.errors import AnalysisError, SpnError, refuse
 from spn.measure import Measure, Primitive
 from spn.model import Model
 from spn.net import semantics
@@ -36,6 +36,8 @@ from spn.sim.streams import KERNELS, Crew
 
 FIRST_BLOCK, LARGEST_BLOCK = 16, 1024  # numbers that a stream makes at a time: ever more, so that inversion is cheap in long runs
 LEAST, MOST = 2.0**-54, 1 - 2.0**-53  # 0 and 1 are no numbers to invert at
+LOT = 16  # replications that threads share
+MOST_WORKS = 30_000_000  # recorded for one run: a quarter of a gigabyte
 LOOK = 200_000  # firings of the kernel between two looks whether its works ran out
 Key = tuple[int, int, bool]  # seed, replication, whether mirrored
 
@@ -154,6 +156,7 @@ class Runs:
         self.wanted = tuple(wanted)
         self.functions: tuple[Function, ...] = tuple(measure_function(m.body, model.net, self.wanted) for m in measures)
         self.firings = 0
+        self._lock = Lock()
         self._rows: dict[tuple[int, bool], Floats] = {}
         self._recorder: Recorder | None = None
 
@@ -169,6 +172,15 @@ class Runs:
             self._rows[key] = self._made((self.span.seed, *key))
         return self._rows[key]
 
+    def has(self, replication: int) -> bool:
+        """Whether it is made already."""
+        return (replication, False) in self._rows
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the kernel makes the runs from now on, so that threads do not hinder each other."""
+        return self._recorder is not None
+
     def rows(self, count: int, *, first: int = 0) -> Floats:
         """Those of ``count`` replications, with a weight of 1 before the averages, as :mod:`spn.sim.estimate` takes them."""
         width = len(self.wanted)
@@ -176,7 +188,8 @@ class Runs:
 
     def _made(self, key: Key) -> Floats:
         crew = self.crew
-        if not (recordable(crew.net, crew.compiled) and crew.use_kernel(crew.control.firings)):
+        long = self._recorder is not None and self._recorder.works() > MOST_WORKS
+        if long or not (recordable(crew.net, crew.compiled) and crew.use_kernel(crew.control.firings)):
             return self._run(Synchronised(crew.compiled, self.wanted, key))
         if self._recorder is None:
             self._recorder = Recorder(crew.compiled, self.wanted)
@@ -188,6 +201,8 @@ class Runs:
                 row = self._run(engine)
             except RanOut:
                 self._recorder.lengthen(engine)
+                if self._recorder.works() > MOST_WORKS:
+                    return self._run(Synchronised(crew.compiled, self.wanted, key))
                 continue
             self._recorder.learn(engine)
             return row
@@ -199,15 +214,18 @@ class Runs:
             self._until(engine, span.warmup)
             before, excess = engine.totals(), engine.excess
         self._until(engine, span.horizon)
-        self.firings += engine.firings
+        with self._lock:
+            self.firings += engine.firings
         return np.concatenate([engine.totals() - before, engine.excess - excess]) / (span.horizon - span.warmup)
 
     def _until(self, engine: Synchronised | Recorded, time: float) -> None:
         try:
             while self.crew.run(engine, LOOK, time) is Ending.FIRINGS:
                 _whole(engine)
-        finally:
-            _whole(engine)  # what works that ran out lead to, an error too, means nothing
+        except SpnError:
+            _whole(engine)  # an error that works led to which ran out means nothing
+            raise
+        _whole(engine)
 
 
 def _whole(engine: Synchronised | Recorded) -> None:
@@ -218,13 +236,24 @@ def _whole(engine: Synchronised | Recorded) -> None:
 def all_done(runs: Sequence[Runs], count: int, *, offsets: Sequence[int] | None = None) -> int:
     """Make ``count`` replications of all runs, replication by replication, as far as the limits allow: how many there are of each."""
     begins = offsets or [0] * len(runs)
+    crew = runs[0].crew
+
+    def one(k: int) -> None:
+        for r, begin in zip(runs, begins, strict=True):
+            r.row(begin + k)
+
     done = 0
-    with suppress(Stopped):
-        for k in range(count):
-            for r, begin in zip(runs, begins, strict=True):
-                r.row(begin + k)
-            done = k + 1
-    return done
+    try:
+        while done < count:
+            threads = all(r.compiled for r in runs)
+            lot = range(done, min(count, done + (LOT if threads else 1)))
+            crew.each(one, lot, kernel=threads)
+            done = lot.stop
+    except Stopped:
+        pass
+    except KeyboardInterrupt:
+        crew.control.interrupt()
+    return next((k for k in range(done, count) if not all(r.has(b + k) for r, b in zip(runs, begins, strict=True))), count)
 
 
 def asked(model: Model, name: str) -> Measure:

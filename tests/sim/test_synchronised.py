@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import spn
+import spn.sim.synchronised as module
 from spn.compiled import compile_net
 from spn.model import Model
 from spn.sim import load_kernels
 from spn.sim.control import Control
+from spn.sim.engine import Floats
 from spn.sim.recorded import FIRST, recordable
 from spn.sim.run import questions
-from spn.sim.synchronised import Runs, Span, Works
+from spn.sim.synchronised import Key, Runs, Span, Works, all_done
 
 MANY = """
 link line(capacity = 100 B/s)
@@ -89,3 +91,30 @@ def test_models_with_equal_names_get_equal_works() -> None:
     fast, slow = (spn.parse(f"place p = 1\ntimed t : p -> p ~ gamma(mean = {m} s, cv = 0.3)\nmeasure r = throughput(t)") for m in (1, 2))
     a, b = runs(fast, 4, horizon=500.0), runs(slow, 4, horizon=1000.0)
     assert a.row(0)[0] * 495 == pytest.approx(b.row(0)[0] * 995, abs=8)  # the same works, but for the warm-up
+
+
+def test_threads_make_the_same_runs_and_limits_end_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """40 replications by two threads and by one are equal; an interruption in the midst keeps those before it."""
+    load_kernels()
+    model = spn.parse(MANY)
+    one, two = runs(model, 5, horizon=20.0), runs(model, 5, horizon=20.0)
+    two.crew.control.workers = 2
+    assert all_done([one], 40) == all_done([two], 40) == 40
+    assert one.rows(40).tolist() == two.rows(40).tolist()
+    broken, made = runs(model, 5, horizon=20.0), Runs._made
+
+    def interrupted(self: Runs, key: Key) -> Floats:
+        if key[1] == 7:
+            raise KeyboardInterrupt
+        return made(self, key)
+
+    monkeypatch.setattr(Runs, "_made", interrupted)
+    assert 1 <= all_done([broken], 40) <= 7 and broken.crew.control.interrupted
+
+
+def test_too_many_works_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    load_kernels()
+    model = spn.parse(MANY)
+    right = runs(model, 6, horizon=20.0).row(0)
+    monkeypatch.setattr(module, "MOST_WORKS", 300)
+    assert runs(model, 6, horizon=20.0).row(0).tolist() == pytest.approx(right.tolist(), rel=1e-12)
