@@ -106,7 +106,7 @@ def _difference(arguments: argparse.Namespace) -> int:
         for line in dict.fromkeys(line for _, d in found.points for line in differences_lines(d)):
             prose(line)
         say(duration(found.seconds))
-    return Code.FAILED if any(d.notes for _, d in found.points) else Code.OK
+    return _code(any(d.interrupted for _, d in found.points), any(d.notes for _, d in found.points))
 
 
 def _crossing(arguments: argparse.Namespace) -> int:
@@ -124,7 +124,7 @@ def _crossing(arguments: argparse.Namespace) -> int:
             paths, (name, low, high), parameters=given, method=arguments.method, progress=progress.show, **_counted(arguments), **sampling
         )
     _answer(found, calibration, arguments, crossing_grid, crossing_lines)
-    return Code.OK if found.complete else Code.FAILED
+    return _code(found.interrupted, not found.complete)
 
 
 def _best(arguments: argparse.Namespace) -> int:
@@ -139,7 +139,11 @@ def _best(arguments: argparse.Namespace) -> int:
     goal = {"goal": arguments.best, "indifference": arguments.indifference}
     found = best_of(paths, over, parameters=given, **goal, **_counted(arguments, "first"), **sampling)
     _answer(found, calibration, arguments, selection_grid, selection_lines)
-    return Code.OK if found.best is not None else Code.FAILED
+    return _code(found.interrupted, found.best is None)
+
+
+def _code(interrupted: bool, short: bool) -> int:
+    return Code.INTERRUPTED if interrupted else Code.FAILED if short else Code.OK
 
 
 def _answer(found: Any, calibration: tuple[str, ...], arguments: argparse.Namespace, grid: Any, lines: Any) -> None:

@@ -84,6 +84,8 @@ def _reduced(arguments: argparse.Namespace) -> int:
         say(duration(found.seconds))
     if arguments.output:
         write((json_text(found.to_dict()) + "\n").encode(), arguments.output)
+    if found.interrupted:
+        return Code.INTERRUPTED
     return Code.FAILED if found.rows < found.planned else Code.OK
 
 

@@ -26,6 +26,7 @@ from spn.dist.kinds import (
     NORMAL,
     PARETO,
     PHASE_TYPE,
+    RECORDED,
     TRIANGULAR,
     UNIFORM,
     WEIBULL,
@@ -203,6 +204,19 @@ def beta(p: int, d: int) -> float:
             return getf(p, 2) + (getf(p, 3) - getf(p, 2)) * (g / (g + h))
 
 
+@helper
+def recorded(d: int) -> float:
+    """The next of a list of values, where the stream is (its address, how many are used, how many there are, whether more were asked for);
+    beyond its end the last one, and a mark."""
+    i = geti(d, 1)
+    n = geti(d, 2)
+    if i >= n:
+        seti(d, 3, 1)
+        return getf(geti(d, 0), n - 1)
+    seti(d, 1, i + 1)
+    return getf(geti(d, 0), i)
+
+
 @inlined
 def draw(kind: int, p: int, count: int, d: int) -> float:
     """One value of the leaf encoded at ``p`` (``count`` numbers), scale and shift applied."""
@@ -254,6 +268,8 @@ def draw_other(kind: int, p: int, count: int, d: int) -> float:
         return coxian(p, count // 2, d)
     if kind == PHASE_TYPE:
         return phase_type(p, d)
+    if kind == RECORDED:
+        return recorded(d)
     return getf(p, 0)  # DETERMINISTIC
 
 

@@ -18,3 +18,4 @@ TRIANGULAR = 12
 BETA = 13
 EMPIRICAL = 14
 ERLANG = 15
+RECORDED = 16  # no family: works drawn before, in the place of a stream (spn.sim.recorded)

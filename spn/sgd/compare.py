@@ -218,6 +218,8 @@ def contrast(
             max_seconds=max_seconds,
         )
         points.append((at, found))
+        if found.interrupted:
+            break
         if progress is not None:
             progress(k + 1, len(ats), f"{over[0]} = {at:g}")
     unit, factor = _unit(jobs, over[0])

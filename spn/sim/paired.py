@@ -15,7 +15,7 @@ import numpy as np
 from spn.errors import AnalysisError, refuse
 from spn.model import Model, checked
 from spn.result import plain
-from spn.sim.control import Control
+from spn.sim.control import Control, all_cores
 from spn.sim.engine import Floats
 from spn.sim.estimate import Function, Interval, averages, interval
 from spn.sim.run import questions
@@ -59,6 +59,7 @@ class Differences:
     unit_factor: float = 1.0
     synchronised: bool = True
     notes: tuple[str, ...] = ()
+    interrupted: bool = False
 
     def __repr__(self) -> str:
         from spn.show.differences import differences_text
@@ -86,21 +87,23 @@ def difference(
     """How a measure of each further model differs from that of the first, averaged over ``warmup`` to ``horizon`` (seconds), by
     ``replications`` runs of every model with common random numbers (``synchronised`` False: independent ones, for comparison).
 
-    ``names`` tell the models apart (default: their own). Runs are in plain Python, some ten thousand firings a second. At ``max_seconds``
-    it ends with the replications done by then and says so. The jackknife over replications gives the intervals, which for ratios holds
-    too; with several alternatives each is at 1 - (1 - confidence) / alternatives (Bonferroni). AnalysisError for fewer than two models, a
-    measure that one does not have or that is no long-run average, options out of range, or fewer than two replications done.
+    ``names`` tell the models apart (default: their own). At ``max_seconds``, or interrupted, it ends with what is done by then and says so.
+    The jackknife over replications gives the intervals, which for ratios holds too; with several alternatives each is at 1 - (1 -
+    confidence) / alternatives (Bonferroni). AnalysisError for fewer than two models, a measure that one does not have or that is no
+    long-run average, options out of range, or fewer than two replications done.
     """
     seed = fresh_seed() if seed is None else seed
     _check(models)
     check_span(horizon, warmup, replications, confidence, seed)
-    control = Control(workers=1, max_seconds=max_seconds, max_firings=math.inf)
+    control = Control(workers=all_cores(), max_seconds=max_seconds, max_firings=math.inf)
     span = Span(horizon=horizon, warmup=warmup, seed=seed)
     runs = [paired_runs(m, measure, span, control) for m in models]
     control.started = time.monotonic()
     offsets = [0 if synchronised else k * replications for k in range(len(models))]
     n = all_done(runs, replications, offsets=offsets)
     if n < 2:
+        if control.interrupted:
+            raise refuse(AnalysisError, "E0706", "interrupted before two replications of every model were done")
         help = "allow more seconds, or a shorter horizon"
         raise refuse(AnalysisError, "E0706", "fewer than two replications of every model were done in time", help=help)
     each = 1 - (1 - confidence) / (len(models) - 1)
@@ -119,7 +122,8 @@ def difference(
         unit=asked_for.unit,
         unit_factor=float(asked_for.unit_factor),
         synchronised=synchronised,
-        notes=(f"stopped after {max_seconds:g} s, with {n} replications",) if n < replications else (),
+        notes=(f"{control.exhausted()}, with {n} replications",) if n < replications else (),
+        interrupted=control.interrupted,
     )
 
 

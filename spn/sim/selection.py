@@ -135,6 +135,7 @@ class Selection:
     unit: str = ""
     unit_factor: float = 1.0
     notes: tuple[str, ...] = ()
+    interrupted: bool = False
     seconds: float = 0.0
 
     @property
@@ -174,10 +175,10 @@ def select_best(
     """Which model has the largest (``goal`` "min": smallest) mean of a measure averaged over ``warmup`` to ``horizon`` (seconds), selected
     rightly with probability ``confidence`` or more where the best is better by ``indifference`` at least.
 
-    ``indifference`` is in the unit in which the measure is shown; models that are closer than that count as equally good, and either may
-    be named. ``first``: replications of all models before any may leave. All use common random numbers. At ``max_seconds`` it ends
-    undecided, with those that remain. A measure that is no mean (a ratio) is that of one replication, with its bias for a short horizon.
-    AnalysisError for fewer than two models, options out of range, a measure that one does not have or that is no long-run average.
+    ``indifference`` is in the unit in which the measure is shown; models that are closer than that count as equally good, and either may be
+    named. ``first``: replications of all models before any may leave. All use common random numbers. At ``max_seconds``, or interrupted, it
+    ends undecided, with those that remain. A measure that is no mean (a ratio) is that of one replication, with its bias for a short
+    horizon. AnalysisError for fewer than two models, options out of range, a measure that one does not have or that is no long-run average.
     """
     started = time.monotonic()
     seed = fresh_seed() if seed is None else seed
@@ -193,7 +194,11 @@ def select_best(
     factor = float(shown.unit_factor)
 
     def observe(i: int, r: int) -> float:
-        return sign * runs[i].function(runs[i].row(r)[: len(runs[i].wanted)])
+        try:
+            return sign * runs[i].function(runs[i].row(r)[: len(runs[i].wanted)])
+        except KeyboardInterrupt:
+            control.interrupt()
+            raise Stopped from None
 
     race = kim_nelson(observe, len(models), first=first, indifference=indifference * factor, confidence=confidence)
     labels = list(names) if names is not None else [m.name for m in models]
@@ -213,6 +218,7 @@ def select_best(
         notes=()
         if race.decided
         else (f"{control.exhausted() or 'stopped'} before it was decided; allow more seconds or a larger indifference",),
+        interrupted=control.interrupted,
         seconds=time.monotonic() - started,
     )
 

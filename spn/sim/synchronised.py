@@ -2,62 +2,88 @@
 
 Every transition has streams of uniform numbers of its own, by its name, and draws each work by inversion: one number a draw, whatever the
 law, and the work the larger the larger the number. So the same activities of different models stay in step and go up and down together
-(common random numbers: Law, Simulation Modeling and Analysis, 5th ed., 2015, section 11.2), and a *mirrored* run, in which every number u
-is replaced by 1 - u, has long works where the other has short ones (antithetic variates: Hammersley and Morton, Mathematical Proceedings
-of the Cambridge Philosophical Society 52, 1956, doi:10.1017/S0305004100031455).
+(common random numbers: Law, Simulation Modeling and Analysis, 5th ed., 2015, section 11.2), and a *mirrored* run, whose works come from
+1 - u where the other's come from u, has long works where the other has short ones (antithetic variates: Hammersley and Morton,
+Mathematical Proceedings of the Cambridge Philosophical Society 52, 1956, doi:10.1017/S0305004100031455). Choices are the same in both.
+
+Plain Python and the kernel (:mod:`spn.sim.recorded`) make the same runs; short ones do not wait for the kernel to be loaded.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from threading import Lock
 
 import numpy as np
 
 from spn.compiled import CompiledNet
-from spn.errors import AnalysisError, refuse
+from spn.dist.random import Random, Words
+from spn.errors import AnalysisError, SpnError, refuse
 from spn.measure import Measure, Primitive
 from spn.model import Model
 from spn.net import semantics
 from spn.net.model import Timed
 from spn.sim.control import Control, Stopped
-from spn.sim.engine import Floats
+from spn.sim.engine import Ending, Floats
 from spn.sim.estimate import Function, measure_function
 from spn.sim.questions import LONG_RUN, sorts_of
+from spn.sim.recorded import RanOut, Recorded, Recorder, recordable
 from spn.sim.reference import Instant, Station, Trajectory
-from spn.sim.streams import Crew
+from spn.sim.streams import KERNELS, Crew
 
 FIRST_BLOCK, LARGEST_BLOCK = 16, 1024  # numbers that a stream makes at a time: ever more, so that inversion is cheap in long runs
 LEAST, MOST = 2.0**-54, 1 - 2.0**-53  # 0 and 1 are no numbers to invert at
+LOT = 16  # replications that threads share
+MOST_WORKS = 30_000_000  # recorded for one run: a quarter of a gigabyte
+LOOK = 200_000  # firings of the kernel between two looks whether its works ran out
 Key = tuple[int, int, bool]  # seed, replication, whether mirrored
 
 
-class Numbers:
-    """An endless stream of uniform numbers strictly between 0 and 1, each turned into what ``invert`` makes of it."""
+def uniform_source(key: Key, name: str) -> Callable[[int], Floats]:
+    """A stream of uniform numbers strictly between 0 and 1, of which any number can be asked for at a time."""
+    seed, replication, mirrored = key
+    words = np.frombuffer(blake2b(name.encode(), digest_size=16).digest(), dtype=np.uint32)
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(replication, *words.tolist())))
 
-    def __init__(self, key: Key, name: str, invert: Callable[[Floats], Floats] | None = None) -> None:
-        seed, replication, self._mirrored = key
-        words = np.frombuffer(blake2b(name.encode(), digest_size=16).digest(), dtype=np.uint32)
-        self._generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(replication, *words.tolist())))
-        self._invert = invert
+    def next_ones(count: int) -> Floats:
+        u = generator.random(count)
+        return np.clip(1 - u if mirrored else u, LEAST, MOST)
+
+    return next_ones
+
+
+def choice_words(key: Key, name: str) -> Words:
+    """Where the stream begins that the choices of a name are made from: the same for both of a pair."""
+    digest = blake2b(f"{key[0]} {key[1]} {name}".encode(), digest_size=32).digest()
+    a, b, c, d = (int.from_bytes(digest[8 * k : 8 * k + 8], "little") for k in range(4))
+    return a, b, c, d | 1
+
+
+def work_name(name: str) -> str:
+    return f"work {name}"
+
+
+def choice_name(name: str) -> str:
+    return f"choice {name}"
+
+
+class Works:
+    """An endless stream of works by inversion."""
+
+    def __init__(self, key: Key, name: str, quantile: Callable[[Floats], Floats]) -> None:
+        self._source, self._quantile = uniform_source(key, name), quantile
         self._block: list[float] = []
-        self._used = 0
-        self._size = FIRST_BLOCK
+        self._used, self._size = 0, FIRST_BLOCK
 
     def next(self) -> float:
         if self._used == len(self._block):
-            self._fill()
+            self._block = self._quantile(self._source(self._size)).tolist()
+            self._used, self._size = 0, min(2 * self._size, LARGEST_BLOCK)
         self._used += 1
         return self._block[self._used - 1]
-
-    def _fill(self) -> None:
-        u = self._generator.random(self._size)
-        u = np.clip(1 - u if self._mirrored else u, LEAST, MOST)
-        self._block = (u if self._invert is None else self._invert(u)).tolist()
-        self._used, self._size = 0, min(2 * self._size, LARGEST_BLOCK)
 
 
 class Synchronised(Trajectory):
@@ -68,28 +94,31 @@ class Synchronised(Trajectory):
 
     def __init__(self, compiled: CompiledNet, primitives: Sequence[Primitive], key: Key) -> None:
         self._key = key
-        self._streams: dict[str, Numbers] = {}
+        self._works: dict[tuple[int, int], Works] = {}
+        self._parts: dict[int, Random] = {}
         self._means = [t.law.mean() if isinstance(t, Timed) else 0.0 for t in compiled.net.transitions]
-        self.excess = np.zeros(len(compiled.net.transitions))
-        super().__init__(compiled, primitives, np.random.default_rng(0))  # which nothing is drawn from
+        self._excess = [0.0] * len(compiled.net.transitions)
+        super().__init__(compiled, primitives, np.random.default_rng(0))
+        self.random = Random(choice_words(key, ""))
 
-    def _numbers(self, name: str, invert: Callable[[Floats], Floats] | None = None) -> Numbers:
-        found = self._streams.get(name)
-        if found is None:
-            found = self._streams[name] = Numbers(self._key, name, invert)
-        return found
+    @property
+    def excess(self) -> Floats:
+        return np.array(self._excess)
 
     def _draw(self, s: Station) -> Instant:
         rows, name = self.compiled.clockwork.rows[s.index], s.transition.name
         which = 0
         if len(rows) > 1:
-            u = self._numbers(f"part {name}").next()
+            if s.index not in self._parts:
+                self._parts[s.index] = Random(choice_words(self._key, f"part {name}"))
+            u = self._parts[s.index].random()
             which = next(k for k, row in enumerate(rows) if u < row.upto)
         row = rows[which]
-        leaf = row.leaf
-        plain = self._numbers(f"work {name} {which}" if which else f"work {name}", leaf.law.quantile).next()
-        drawn = float(leaf.shift) + float(leaf.scale) * plain
-        self.excess[s.index] += drawn - self._means[s.index]
+        if (s.index, which) not in self._works:
+            own = work_name(f"{name} {which}" if which else name)
+            self._works[s.index, which] = Works(self._key, own, row.leaf.law.quantile)
+        drawn = float(row.leaf.shift) + float(row.leaf.scale) * self._works[s.index, which].next()
+        self._excess[s.index] += drawn - self._means[s.index]
         x = drawn * s.factor
         scale = float(semantics.scale(self.rules, s.index, self.marking)) if s.scaled else 1.0
         if not row.discrete:
@@ -98,18 +127,11 @@ class Synchronised(Trajectory):
         return (0.0, ticks) if ticks == math.floor(ticks) else (ticks / self.ticks, 0.0)
 
     def _choose(self, weighted: Sequence[tuple[int, float]]) -> int:
-        if len(weighted) == 1:
-            return weighted[0][0]
-        name = self.rules.transitions[weighted[0][0]].transition.name
-        left = self._numbers(f"choice {name}").next() * math.fsum(w for _, w in weighted)
-        for t, w in weighted:
-            left -= w
-            if left < 0:
-                return t
-        return weighted[-1][0]
-
-    def _pick(self, n: int) -> int:
-        return int(self._numbers("").next() * n) if n > 1 else 0
+        first = weighted[0][0]
+        if len(weighted) > 1 and first not in self.choice_streams:
+            name = choice_name(self.rules.transitions[first].transition.name)
+            self.choice_streams[first] = Random(choice_words(self._key, name))
+        return super()._choose(weighted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +152,13 @@ class Runs:
     def __init__(self, model: Model, measures: Sequence[Measure], wanted: Sequence[Primitive], span: Span, control: Control) -> None:
         self.span = span
         self.crew = Crew(model.net, wanted, span.seed, control)
+        self.crew.kernels = KERNELS  # works are recorded for clocks, whatever the laws
         self.wanted = tuple(wanted)
         self.functions: tuple[Function, ...] = tuple(measure_function(m.body, model.net, self.wanted) for m in measures)
         self.firings = 0
+        self._lock = Lock()
         self._rows: dict[tuple[int, bool], Floats] = {}
+        self._recorder: Recorder | None = None
 
     @property
     def function(self) -> Function:
@@ -144,35 +169,91 @@ class Runs:
         """Averages of the primitives, and after them how much more work than expected each transition drew, per second."""
         key = (replication, mirrored)
         if key not in self._rows:
-            self._rows[key] = self._run(Synchronised(self.crew.compiled, self.wanted, (self.span.seed, *key)))
+            self._rows[key] = self._made((self.span.seed, *key))
         return self._rows[key]
+
+    def has(self, replication: int) -> bool:
+        """Whether it is made already."""
+        return (replication, False) in self._rows
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the kernel makes the runs from now on, so that threads do not hinder each other."""
+        return self._recorder is not None
 
     def rows(self, count: int, *, first: int = 0) -> Floats:
         """Those of ``count`` replications, with a weight of 1 before the averages, as :mod:`spn.sim.estimate` takes them."""
         width = len(self.wanted)
         return np.array([[1.0, *self.row(first + k)[:width]] for k in range(count)])
 
-    def _run(self, engine: Synchronised) -> Floats:
+    def _made(self, key: Key) -> Floats:
+        crew = self.crew
+        long = self._recorder is not None and self._recorder.works() > MOST_WORKS
+        if long or not (recordable(crew.net, crew.compiled) and crew.use_kernel(crew.control.firings)):
+            return self._run(Synchronised(crew.compiled, self.wanted, key))
+        if self._recorder is None:
+            self._recorder = Recorder(crew.compiled, self.wanted)
+        while True:
+            engine = self._recorder.trajectory(
+                lambda name: uniform_source(key, work_name(name)), lambda name: choice_words(key, choice_name(name) if name else "")
+            )
+            try:
+                row = self._run(engine)
+            except RanOut:
+                self._recorder.lengthen(engine)
+                if self._recorder.works() > MOST_WORKS:
+                    return self._run(Synchronised(crew.compiled, self.wanted, key))
+                continue
+            self._recorder.learn(engine)
+            return row
+
+    def _run(self, engine: Synchronised | Recorded) -> Floats:
         span = self.span
-        before, excess = np.zeros(len(self.wanted)), engine.excess.copy()
+        before, excess = np.zeros(len(self.wanted)), engine.excess
         if span.warmup > 0:
-            self.crew.run(engine, 2**62, span.warmup)
-            before, excess = engine.totals(), engine.excess.copy()
-        self.crew.run(engine, 2**62, span.horizon)
-        self.firings += engine.firings
+            self._until(engine, span.warmup)
+            before, excess = engine.totals(), engine.excess
+        self._until(engine, span.horizon)
+        with self._lock:
+            self.firings += engine.firings
         return np.concatenate([engine.totals() - before, engine.excess - excess]) / (span.horizon - span.warmup)
+
+    def _until(self, engine: Synchronised | Recorded, time: float) -> None:
+        try:
+            while self.crew.run(engine, LOOK, time) is Ending.FIRINGS:
+                _whole(engine)
+        except SpnError:
+            _whole(engine)  # an error that works led to which ran out means nothing
+            raise
+        _whole(engine)
+
+
+def _whole(engine: Synchronised | Recorded) -> None:
+    if isinstance(engine, Recorded):
+        engine.check()
 
 
 def all_done(runs: Sequence[Runs], count: int, *, offsets: Sequence[int] | None = None) -> int:
     """Make ``count`` replications of all runs, replication by replication, as far as the limits allow: how many there are of each."""
     begins = offsets or [0] * len(runs)
+    crew = runs[0].crew
+
+    def one(k: int) -> None:
+        for r, begin in zip(runs, begins, strict=True):
+            r.row(begin + k)
+
     done = 0
-    with suppress(Stopped):
-        for k in range(count):
-            for r, begin in zip(runs, begins, strict=True):
-                r.row(begin + k)
-            done = k + 1
-    return done
+    try:
+        while done < count:
+            threads = all(r.compiled for r in runs)
+            lot = range(done, min(count, done + (LOT if threads else 1)))
+            crew.each(one, lot, kernel=threads)
+            done = lot.stop
+    except Stopped:
+        pass
+    except KeyboardInterrupt:
+        crew.control.interrupt()
+    return next((k for k in range(done, count) if not all(r.has(b + k) for r, b in zip(runs, begins, strict=True))), count)
 
 
 def asked(model: Model, name: str) -> Measure:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
@@ -29,7 +28,7 @@ from spn.expr.nodes import Exact
 from spn.model import Model, Parameter, checked
 from spn.result import plain
 from spn.show.text import common_unit
-from spn.sim.control import Control, Stopped
+from spn.sim.control import Control, Stopped, all_cores
 from spn.sim.estimate import averages, student
 from spn.sim.paired import REPLICATIONS, apart, paired_runs
 from spn.sim.streams import fresh_seed
@@ -130,6 +129,7 @@ class Crossings:
     warmup: float
     seed: int | None
     complete: bool = True
+    interrupted: bool = False
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -173,20 +173,24 @@ def crossing(
     the scan beside it. What happens twice between two points of the scan is not seen. Of a parameter that is a count, a crossing lies
     between two whole numbers, or at one at which both are equal.
 
-    At ``max_seconds`` it ends with what is known (``complete`` False). AnalysisError where neither method applies or an option is out of
-    range, ModelError for a parameter or a measure that one of the models does not have.
+    At ``max_seconds``, or interrupted, it ends with what is known (``complete`` False). AnalysisError where neither method applies or an
+    option is out of range, ModelError for a parameter or a measure that one of the models does not have.
     """
     started = time.monotonic()
     labels = names or _labels(first, second)
     whole = _checked(first, second, over, low, high, measure, method)
-    control = Control(workers=1, max_seconds=max_seconds, max_firings=math.inf)
+    control = Control(workers=all_cores(), max_seconds=max_seconds, max_firings=math.inf)
     seed = fresh_seed() if seed is None else seed
     check_span(1.0 if horizon is None else horizon, 0.0 if horizon is None else warmup, replications, confidence, seed, max_seconds)
     pair = _Pair(first=first, second=second, over=over, measure=measure, whole=whole)
     curves, reason = _curves(pair, (float(low), float(high)), method, Averaged(horizon=horizon, warmup=warmup), replications, seed, control)
     search = _Search(curves=curves, chance=1 - confidence, labels=labels, control=control, progress=progress)
-    with suppress(Stopped):
+    try:
         search.run(float(low), float(high), whole=whole)
+    except Stopped:
+        pass
+    except KeyboardInterrupt:
+        control.interrupt()
     exact = curves.exact
     shown = asked(first, measure)
     unit, factor = _unit(first, over, (float(low), float(high)))
@@ -212,6 +216,7 @@ def crossing(
         warmup=warmup if horizon is not None else 0.0,
         seed=None if exact else seed,
         complete=search.complete,
+        interrupted=control.interrupted,
         notes=search.notes(factor, unit),
         seconds=time.monotonic() - started,
     )

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,6 +78,7 @@ class VarianceReduced:
     warmup: float
     seed: int
     notes: tuple[str, ...] = ()
+    interrupted: bool = False
     seconds: float = 0.0
 
     def __getitem__(self, name: str) -> Reduced:
@@ -117,8 +117,8 @@ def variance_reduced(
     numbers, so many that there are ``replications`` of them in all (rounded up to pairs).
 
     What is taken off has mean 0; the intervals are exact where rows and controls are jointly normal, as averages over a long time are
-    nearly. A ratio is the jackknife's, of little bias. Runs are in plain Python. Where all laws are exponential nothing is left to
-    estimate: the exact method answers.
+    nearly. A ratio is the jackknife's, of little bias. Where all laws are exponential nothing is left to estimate: the exact method
+    answers.
     AnalysisError where "twin" is asked for and the exact method does not take the twin, for measures that are no long-run averages, options
     out of range and fewer rows than an interval takes.
     """
@@ -152,6 +152,7 @@ def variance_reduced(
         warmup=warmup,
         seed=seed,
         notes=(*short, *_exponential(asked), *((f"left out, as no long-run averages: {', '.join(skipped)}",) if skipped else ())),
+        interrupted=limits.interrupted,
         seconds=time.monotonic() - started,
     )
 
@@ -218,12 +219,16 @@ class _Sampler:
         singles: list[Floats] = []
         controls: list[Floats] = []
         sides = (False, True) if self.antithetic else (False,)
-        with suppress(Stopped):
+        try:
             for k in range(first, first + count):
                 self.limits.check()
                 found = [self._row(k, mirrored, beside) for mirrored in sides]
                 singles += [one for one, _ in found]
                 controls.append(np.mean([control for _, control in found], axis=0))
+        except Stopped:
+            pass
+        except KeyboardInterrupt:
+            self.limits.interrupt()
         alone, more = self.base.firings - before[0], (beside.firings if beside else 0) - before[1]
         each = np.array(singles).reshape(len(controls) * len(sides), 1 + self.width)
         return _Sample(

@@ -9,6 +9,9 @@ import pytest
 import spn
 from spn.errors import SpnError
 from spn.model import Model
+from spn.sim.engine import Floats
+from spn.sim.streams import Crew
+from spn.sim.synchronised import Key, Runs
 
 HORIZON, WARMUP = 40.0, 4.0
 
@@ -97,3 +100,21 @@ def test_what_is_refused(rates: tuple[float, ...], measure: str, options: dict[s
     with pytest.raises(SpnError) as e:
         spn.difference([queue(r) for r in rates], measure, **{"horizon": HORIZON, **options})  # type: ignore[arg-type]
     assert e.value.diagnostics[0].code == code
+
+
+def test_an_interruption_keeps_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fifth replication is interrupted: the answer is that of four."""
+    whole = spn.difference([queue(1.0), queue(1.1)], "n", horizon=HORIZON, seed=1, replications=4)
+    made = Runs._made
+
+    def interrupted(self: Runs, key: Key) -> Floats:
+        if key[1] == 4:
+            raise KeyboardInterrupt
+        return made(self, key)
+
+    monkeypatch.setattr(Runs, "_made", interrupted)
+    monkeypatch.setattr(Crew, "use_kernel", lambda self, firings: False)
+    found = spn.difference([queue(1.0), queue(1.1)], "n", horizon=HORIZON, seed=1, replications=8)
+    assert found.interrupted and found.rows == whole.rows and found.notes == ("interrupted, with 4 replications",)
+    best = spn.select_best([queue(1.0), queue(1.1)], "n", horizon=HORIZON, indifference=0.1, seed=1)
+    assert best.interrupted and best.best is None

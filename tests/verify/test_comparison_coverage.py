@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 import spn
 from spn.model import Model
+from spn.sim import load_kernels
 
 QUEUE = """
 units none
@@ -25,6 +26,11 @@ measure served = throughput(serve)
 measure exact = E(#q) over 2..30
 """
 ALARM = 1e-3
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _kernels() -> None:
+    load_kernels()  # short runs would not be worth it one by one
 
 
 def queue(servers: int, law: str, load: float = 0.8, room: int = 20) -> Model:
