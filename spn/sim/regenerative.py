@@ -39,7 +39,7 @@ from spn.sim.streams import Crew, Stream
 
 Estimator = Literal["auto", "batches", "regenerative"]
 REGENERATIVE = "regenerative"
-TRIAL = 2000  # firings of the trial run that looks for a marking to regenerate in
+TRIAL = 3000  # firings of the trial run that looks for a marking to regenerate in
 TRIAL_WORK = 100_000  # at most so many firings times nodes of the net, unless it is asked for
 LEAST_TRIAL = 200
 FREQUENT = 50  # firings between two regeneration points, beyond which batches of equally many firings are taken
@@ -158,7 +158,7 @@ class Point:
 
 
 def find_point(crew: Crew, entries: Entries, *, asked: bool = False) -> Point:
-    """The marking in which a trial run regenerates most often in its second half. Raises :class:`Unregenerative` where that is less than
+    """The marking in which a trial run regenerates most often after its first quarter. Raises :class:`Unregenerative` where that is less than
     once in ``FREQUENT`` firings (``RARE`` where it is asked for)."""
     size = len(crew.net.places) + len(crew.net.transitions)
     length = 10 * TRIAL if asked else min(TRIAL, TRIAL_WORK // max(1, size))
@@ -169,7 +169,7 @@ def find_point(crew: Crew, entries: Entries, *, asked: bool = False) -> Point:
         why = f" (clocks of {culprits.most_common(1)[0][0]} carry their age on)" if culprits else ""
         raise Unregenerative(f"no marking was seen to be entered with every clock new or memoryless{why}")
     marking, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
-    every = (length - length // 2) / count
+    every = (length - length // 4) / count
     most = RARE if asked else FREQUENT
     if every > most:
         raise Unregenerative(f"no marking regenerates more often than once in {every:.0f} firings; {most} is the most")
@@ -193,16 +193,15 @@ def unregenerative(why: Unregenerative) -> SpnError:
 
 
 def _trial(crew: Crew, entries: Entries, length: int) -> tuple[Counter[Marking], Counter[str]]:
-    """How often each marking was entered at a regeneration point, in the second half of a run; and whose clocks carried age else."""
+    """How often each marking was entered at a regeneration point after the first quarter of a run; and whose clocks carried age else."""
     engine = crew.trajectory(STREAMS, kernel=crew.use_kernel(0))
     counts: Counter[Marking] = Counter()
     culprits: Counter[str] = Counter()
-    done = 0
-    if crew.run(engine, length // 2, np.inf) is Ending.STILL:
+    if crew.run(engine, length // 4, np.inf) is Ending.STILL:
         return counts, culprits
     done = engine.firings
     before = engine.marking
-    while engine.firings - done < length - length // 2 and engine.run(1, np.inf) is not Ending.STILL:
+    while engine.firings - done < length - length // 4 and engine.run(1, np.inf) is not Ending.STILL:
         after = engine.marking
         if entries.clean(before, after):
             counts[after] += 1
