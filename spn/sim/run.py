@@ -35,6 +35,7 @@ from spn.sim.quantiles import QuantileInterval, of_times
 from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, read_along, refusals
 from spn.sim.questions import until as until_met
 from spn.sim.record import in_memory
+from spn.sim.regenerative import REGENERATIVE, Entries, Estimator, Regenerative, Unregenerative, described, find_point, unregenerative
 from spn.sim.streams import ALL_KERNELS, Choice, Crew, fresh_seed
 
 PRECISION = 0.01  # relative half-width, where nothing else is asked for
@@ -56,6 +57,7 @@ class Options:
     warmup: float | None
     absolute: float | None = None
     precise_for: tuple[str, ...] | None = None
+    estimator: Estimator = "auto"
 
     def excess(self, i: Interval, unit_factor: float) -> float:
         """How many times wider an interval is than was asked for, by the rule that it meets more easily; 0 without a width."""
@@ -84,6 +86,7 @@ def simulate(
     engine: Choice = "auto",
     executor: object = None,
     checkpoint: str | PathLike[str] | None = None,
+    estimator: Estimator = "auto",
 ) -> Result:
     """Estimate the measures of a model, each with a Student-t confidence interval at level ``confidence``.
 
@@ -125,6 +128,8 @@ def simulate(
     )
     if engine not in get_args(Choice):
         raise refuse(AnalysisError, "E0705", f"engine is {engine!r}; it is one of {', '.join(get_args(Choice))}")
+    if estimator not in get_args(Estimator):
+        raise refuse(AnalysisError, "E0705", f"estimator is {estimator!r}; it is one of {', '.join(get_args(Estimator))}")
     options = Options(
         seed=_seed(seed, checkpoint),
         precision=PRECISION if precision is None and absolute is None else precision,
@@ -134,6 +139,7 @@ def simulate(
         replications=replications,
         horizon=horizon,
         warmup=warmup,
+        estimator=estimator,
     )
     _check(options)
     kept = None if checkpoint is None else opened(checkpoint, _identity(model, options, engine), in_memory(ALL_KERNELS))
@@ -316,8 +322,7 @@ class _Run:
     def _long_runs(self) -> Outcome | None:
         """By long runs: of the whole net where all runs end alike, else in each of the classes in which they may end."""
         if self.graph is None or self.graph.one_long_run:
-            self.reason = "long-run averages, by batches of independent long runs"
-            return self._collect(Batches(self.crew, self.options.warmup))
+            return self._one_long_run()
         if sum(not c.absorbing for c in self.graph.closed) > MOST_CLASSES:
             raise Irregular(self._ends())
         collector = ByClass(self.crew, self.graph, self.options.warmup)
@@ -325,6 +330,21 @@ class _Run:
         every = "by long runs in each class, " + how if len(self.graph.closed) > 1 else "in the marking in which every run comes to rest"
         self.reason = f"long-run averages, {every}"
         return self._collect(collector)
+
+    def _one_long_run(self) -> Outcome | None:
+        """By regenerative cycles where a marking to regenerate in is found, else by batches of equally many firings."""
+        asked = self.options.estimator == REGENERATIVE
+        if asked or (self.options.estimator == "auto" and self.options.warmup is None):
+            try:
+                entries = Entries(self.model.net)
+                point = find_point(self.crew, entries, asked=asked)
+                self.reason = f"long-run averages, by regenerative cycles: {described(self.model.net, point)}"
+                return self._collect(Regenerative(self.crew, entries, point))
+            except Unregenerative as why:
+                if asked:
+                    raise unregenerative(why) from None
+        self.reason = "long-run averages, by batches of independent long runs"
+        return self._collect(Batches(self.crew, self.options.warmup))
 
     def _ends(self) -> str:
         return "runs may end in different ways" if self.graph is None or len(self.graph.closed) > 1 else "every run comes to rest"
@@ -518,6 +538,7 @@ class _Run:
             "replications": o.replications,
             "horizon": o.horizon,
             "warmup": o.warmup,
+            "estimator": None if o.estimator == "auto" else o.estimator,
         }
         return {name: value for name, value in asked.items() if value is not None}
 
