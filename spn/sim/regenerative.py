@@ -32,7 +32,7 @@ from spn.errors import AnalysisError, SpnError, refuse
 from spn.net import semantics
 from spn.net.model import Marking, Memory, Net, Timed
 from spn.sim.chances import memoryless
-from spn.sim.engine import Ending, Engine, Floats
+from spn.sim.engine import Ending, Engine
 from spn.sim.estimate import regroup
 from spn.sim.longrun import FIRST_BATCH, STREAMS, Batches, Sample
 from spn.sim.streams import Crew, Stream
@@ -158,8 +158,8 @@ class Point:
 
 
 def find_point(crew: Crew, entries: Entries, *, asked: bool = False) -> Point:
-    """The marking in which a trial run regenerates most often after its first quarter. Raises :class:`Unregenerative` where that is less than
-    once in ``FREQUENT`` firings (``RARE`` where it is asked for)."""
+    """The marking in which a trial run regenerates most often after its first quarter. Raises :class:`Unregenerative` where that is less
+    than once in ``FREQUENT`` firings (``RARE`` where it is asked for)."""
     size = len(crew.net.places) + len(crew.net.transitions)
     length = 10 * TRIAL if asked else min(TRIAL, TRIAL_WORK // max(1, size))
     if length < LEAST_TRIAL:

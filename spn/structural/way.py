@@ -118,7 +118,9 @@ class _Finder:
             return f"no token goes from {self.first} to {self.second}"
         if self._between() & self.varying:
             where = ", ".join(sorted(self._between() & self.varying))
-            return f"on the way from {self.first} to {self.second}, at {where}, a firing moves a number of tokens that depends on the marking"
+            return (
+                f"on the way from {self.first} to {self.second}, at {where}, a firing moves a number of tokens that depends on the marking"
+            )
         return f"tokens come or go between {self.first} and {self.second}, or several at a time"
 
 
