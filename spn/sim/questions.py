@@ -27,7 +27,7 @@ from spn.sim.streams import Crew
 
 LONG_RUN = "long run"
 TIMES = "times"
-# What one kind of run answers: LONG_RUN, TIMES, the condition of a first passage, a quantile whatever its level, a time from one to another.
+# What one kind of run answers: LONG_RUN, TIMES, the condition of a first passage, a quantile whatever its level, a time of tokens.
 Sort = str | Node
 LOOK = 100  # firings before the first look whether the condition can still be met; twice as many before each further one
 
