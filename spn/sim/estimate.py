@@ -126,8 +126,17 @@ def jackknife(rows: Floats, function: Function, centre: float, *, streams: int =
     if later is not None:
         moved = max((abs(function(row[1:] / row[0]) - centre) for row in later), default=0.0)
         variance = max(variance, (moved / 2) ** 2) if math.isfinite(moved) else variance
-    third = float(((pseudo - pseudo.mean()) ** 3).sum()) / ((n - 1) * max(n - 2, 1) * n) if n > 2 else 0.0
-    return Part(variance=variance, freedom=n - 1, correlation=_autocorrelation(pseudo.reshape(streams, -1)), third=third)
+    correlation = _autocorrelation(pseudo.reshape(streams, -1))
+    return Part(variance=variance, freedom=n - 1, correlation=correlation, third=_third(pseudo, variance))
+
+
+def _third(pseudo: Floats, variance: float) -> float:
+    """The third central moment of the mean of the pseudo-values, as far as it exceeds its own standard error for a normal law."""
+    n = len(pseudo)
+    if n < 3 or not 0 < variance < math.inf:
+        return 0.0
+    third = float(((pseudo - pseudo.mean()) ** 3).sum()) / (n * (n - 1) * (n - 2))
+    return math.copysign(max(0.0, abs(third) - math.sqrt(6) / n * variance**1.5), third)
 
 
 def combined(centre: float, parts: Sequence[Part], confidence: float, *, samples: int, magnitude: float = 0.0) -> Interval:

@@ -162,8 +162,8 @@ class Point:
 
 
 def find_point(crew: Crew, entries: Entries, *, asked: bool = False) -> Point:
-    """The marking in which a trial run regenerates most often after its first quarter. Raises :class:`Unregenerative` where that is less than
-    once in ``FREQUENT`` firings (``RARE`` where it is asked for)."""
+    """The marking in which a trial run regenerates most often after its first quarter. Raises :class:`Unregenerative` where that is less
+    than once in ``FREQUENT`` firings (``RARE`` where it is asked for)."""
     size = len(crew.net.places) + len(crew.net.transitions)
     length = 10 * TRIAL if asked else min(TRIAL, TRIAL_WORK // max(1, size))
     if length < LEAST_TRIAL:

@@ -13,9 +13,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from spn.delay import with_means
 from spn.errors import AnalysisError, nearest, refuse
 from spn.expr.nodes import Node, constant
-from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, Quantile, primitives, ratio
+from spn.measure import Delay, FiringRate, Horizon, Measure, Passage, Primitive, Quantile, primitives, ratio
 from spn.model import Model, checked
 from spn.net import semantics
 from spn.net.stopped import stopped_when
@@ -111,7 +112,8 @@ def simulate(
     zero-time loop, AnalysisError for questions that are not estimated, for options out of range, where not even two replications were
     done and where a cluster has lost its workers for good, DataError for a checkpoint that is damaged or of another run.
     """
-    refused = list(refusals(checked(model)))
+    model = with_means(checked(model))
+    refused = list(refusals(model))
     if refused:
         raise AnalysisError(*refused)
     _check_types(
@@ -199,6 +201,10 @@ def _run_of(sort: Sort) -> type[_Run]:
         from spn.sim.distribution import Distribution
 
         return Distribution
+    if isinstance(sort, Delay):
+        from spn.sim.delays import Delays
+
+        return Delays
     return _Passages
 
 
