@@ -25,7 +25,7 @@ from spn.errors import DataError, SpnError, refuse
 from spn.model import Model
 from spn.provenance import digest
 from spn.sim.longrun import Ended
-from spn.sim.record import Finished, Record, Track
+from spn.sim.record import Finished, Reached, Record, Track
 from spn.sim.snapshot import Snapshot
 
 FORMAT = b"spn checkpoint 1\n"
@@ -186,7 +186,7 @@ def _file(of: Identity, record: Record) -> bytes:
 def _told(record: Record) -> tuple[dict[str, Any], Arrays]:
     """A record as JSON and arrays."""
     arrays: dict[str, NDArray[Any]] = {}
-    tracks = [_track(f"t{i}", key, t, arrays) for i, (key, t) in enumerate(list(record.tracks.items()))]
+    tracks = [_track(f"t{i}", number, t, arrays) for i, (number, t) in enumerate(list(record.tracks.items()))]
     sections = [_section(f"s{i}", number, dict(done), arrays) for i, (number, done) in enumerate(list(record.sections.items())) if done]
     return {"loaded": sorted(record.loaded), "tracks": tracks, "sections": sections}, arrays
 
@@ -199,12 +199,15 @@ def _record(head: Mapping[str, Any], arrays: Arrays) -> Record:
     )
 
 
-def _track(label: str, key: tuple[int, int], t: Track, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _track(label: str, number: int, t: Track, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Its points as two arrays, its snapshot's arrays beside them, and the rest for JSON. Another thread may go on with it meanwhile."""
     snapshot, drew, points = t.snapshot, t.drew, dict(t.points)
-    arrays[f"{label}.firings"] = np.array(list(points), dtype=np.int64)
-    arrays[f"{label}.points"] = np.array(list(points.values()), dtype=np.float64)
-    told: dict[str, Any] = {"label": label, "key": key, "still": t.still, "drew": drew, "snapshot": None}
+    found = list(points.values())
+    arrays[f"{label}.targets"] = np.array(list(points), dtype=np.int64)
+    arrays[f"{label}.firings"] = np.array([p.firings for p in found], dtype=np.int64)
+    arrays[f"{label}.points"] = np.array([p.now for p in found], dtype=np.float64)
+    arrays[f"{label}.still"] = np.array([p.still for p in found], dtype=np.bool_)
+    told: dict[str, Any] = {"label": label, "number": number, "drew": drew, "snapshot": None}
     if snapshot is not None:
         names, rest = list(snapshot.arrays), snapshot.rest
         told["snapshot"] = {"engine": snapshot.engine, "firings": snapshot.firings, "arrays": names, "rest": rest}
@@ -212,15 +215,15 @@ def _track(label: str, key: tuple[int, int], t: Track, arrays: dict[str, NDArray
     return told
 
 
-def _track_of(told: Mapping[str, Any], arrays: Arrays) -> tuple[tuple[int, int], Track]:
+def _track_of(told: Mapping[str, Any], arrays: Arrays) -> tuple[int, Track]:
     label, held = told["label"], told["snapshot"]
-    crew, stream = told["key"]
-    points = zip(arrays[f"{label}.firings"].tolist(), arrays[f"{label}.points"], strict=True)
-    track = Track(points=dict(points), still=told["still"], drew=told["drew"])
+    columns = zip(*(arrays[f"{label}.{name}"] for name in ("targets", "firings", "points", "still")), strict=True)
+    points = {int(target): Reached(int(firings), now, bool(still)) for target, firings, now, still in columns}
+    track = Track(points=points, drew=told["drew"])
     if held is not None:
         state = {name: arrays[f"{label}.state.{name}"] for name in held["arrays"]}
         track.snapshot = Snapshot(held["engine"], held["firings"], state, held["rest"])
-    return (crew, stream), track
+    return told["number"], track
 
 
 def _section(label: str, number: int, done: Mapping[int, Finished], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:

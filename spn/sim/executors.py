@@ -27,6 +27,10 @@ UNKNOWN_SIZE = 8  # workers to reckon with where an executor does not tell
 Function = Callable[..., Any]
 
 
+class Signal(Exception):
+    """What a unit raises to tell those who asked for it something; internal. All other exceptions but errors of users are failures."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """A call to be made elsewhere: a function of a module, and its arguments."""
@@ -171,7 +175,7 @@ def _result(site: Site, job: _Job, take: Callable[[int, Any], Unit | None]) -> _
     assert job.future is not None
     try:
         found = job.future.result()
-    except SpnError:
+    except (SpnError, Signal):
         raise
     except BrokenExecutor as error:
         _break(site, error)

@@ -22,6 +22,7 @@ from spn.sim.classes import ClosedClass
 from spn.sim.control import Control, Stopped
 from spn.sim.engine import Ending, Engine, Floats
 from spn.sim.estimate import Function, Interval, averages, disagreement, interval, regroup, warm_up
+from spn.sim.executors import Signal
 from spn.sim.remote import Task
 from spn.sim.streams import Crew, Stream, generator, refuse_equal
 from spn.sim.together import Runs, extend
@@ -143,7 +144,7 @@ class Collector(Protocol):
     def sample(self) -> Outcome | None: ...
 
 
-class Irregular(Exception):
+class Irregular(Signal):
     """Batches of long runs are no way to this model's values: a run came to rest, or the runs disagree. Internal."""
 
     def __init__(self, why: str) -> None:

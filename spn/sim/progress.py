@@ -39,7 +39,7 @@ class Progress:
         return ", ".join(part for part in (self._estimate(), speed, self._wait()) if part)
 
     def _wait(self) -> str:
-        if not math.isfinite(self.left):
+        if not 0 < self.left < math.inf:
             return ""
         return f"{span(self.left)} to go" + (f", {span(self.allowed)} allowed" if self.allowed < self.left else "")
 

@@ -35,21 +35,29 @@ class Finished:
     drew: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A point of a long run: its firings, its time and totals (one array), whether nothing happens any more."""
+
+    firings: int
+    now: Floats
+    still: bool = False
+
+
 @dataclass(slots=True)
 class Track:
-    """Where a long run has been: ``points`` gives, by firings, its time and totals (one array); ``still`` the firings after which nothing
-    happened any more; ``drew`` the first point at which it had drawn anything. ``snapshot`` is of where it was last."""
+    """Where a long run has been: ``points`` are what was reached on the way to so many firings at least. ``drew``: the firings of the first
+    of them at which it had drawn anything. ``snapshot`` is of where it was last."""
 
-    points: dict[int, Floats] = field(default_factory=dict)
-    still: int | None = None
+    points: dict[int, Reached] = field(default_factory=dict)
     drew: int | None = None
     snapshot: Snapshot | None = None
     taken: float = field(default_factory=time.monotonic)  # when the snapshot was
 
-    def point(self, firings: int, now: Floats, *, drew: bool) -> None:
-        self.points[firings] = now
+    def add(self, target: int, point: Reached, *, drew: bool) -> None:
+        self.points[target] = point
         if drew and self.drew is None:
-            self.drew = firings
+            self.drew = point.firings
 
     def take(self, engine: Engine) -> None:
         """Keep where the trajectory is."""
@@ -67,8 +75,6 @@ class Track:
     def join(self, other: Track) -> None:
         """Take over what another has of the same long run, later on."""
         self.points.update(other.points)
-        if other.still is not None:
-            self.still = other.still
         if self.drew is None:
             self.drew = other.drew
         if other.snapshot is not None:
@@ -77,31 +83,28 @@ class Track:
 
 @dataclass(slots=True)
 class Record:
-    """What a run has done: ``tracks`` by crew and stream, ``sections`` of replications, both numbered in the order in which the run comes
-    to them. ``loaded``: the kernels that were in memory when the run began, which it then uses at once. ``save`` writes it all."""
+    """What a run has done: ``tracks`` of long runs and ``sections`` of replications, each numbered in the order in which the run comes to
+    them. ``loaded``: the kernels that were in memory when the run began, which it then uses at once. ``save`` writes it all."""
 
-    tracks: dict[tuple[int, int], Track] = field(default_factory=dict)
+    tracks: dict[int, Track] = field(default_factory=dict)
     sections: dict[int, dict[int, Finished]] = field(default_factory=dict)
     loaded: frozenset[str] = frozenset()
     save: Callable[[Record], None] | None = None
     saved: float = field(default_factory=time.monotonic)
     pause: float = EVERY
-    _crews: int = 0
-    _begun: int = 0
+    _runs: int = 0
+    _sections: int = 0
     _kernels: set[str] = field(default_factory=set)
 
-    def crew(self) -> int:
-        """The number of the next crew."""
-        self._crews += 1
-        return self._crews - 1
-
-    def track(self, crew: int, stream: int) -> Track:
-        return self.tracks.setdefault((crew, stream), Track())
+    def track(self) -> Track:
+        """The track of the next long run."""
+        self._runs += 1
+        return self.tracks.setdefault(self._runs - 1, Track())
 
     def section(self) -> dict[int, Finished]:
         """The replications of the next section, by number; what is put there is kept."""
-        self._begun += 1
-        return self.sections.setdefault(self._begun - 1, {})
+        self._sections += 1
+        return self.sections.setdefault(self._sections - 1, {})
 
     def uses(self, kernels: str) -> bool:
         """Whether a kernel is in memory, as far as this run goes: the same whether it is made in one go or not."""

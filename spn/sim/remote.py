@@ -39,9 +39,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """A part of a long run: ``missing`` batches after ``firings``, where time and totals were ``last``. ``snapshot`` is of it at or after
-    that point, if anything is known."""
+    """A part of a long run that ``maker`` makes: ``missing`` batches after ``firings``, where time and totals were ``last``. ``snapshot``
+    is of it at or after that point, if anything is known."""
 
+    maker: Callable[[Crew, int, Engine, Track], Stream]
     number: int
     batch: int
     missing: int
@@ -83,8 +84,8 @@ def stretch(made_of: bytes, asked: Stretch, left: Limits) -> Track:
     """Go on with a long run, as far as a unit may: the points reached, and where it is at the end."""
     crew = crew_of(made_of, Limits(min(LONGEST, left.seconds), left.firings))
     track = Track(snapshot=asked.snapshot)
-    stream = Stream(crew, asked.number, asked.batch, crew.trajectory(asked.number, kernel=True), track)
-    stream.firings, stream.last = asked.firings, asked.last
+    stream = asked.maker(crew, asked.number, crew.trajectory(asked.number, kernel=True), track)
+    stream.batch, stream.firings, stream.last = asked.batch, asked.firings, asked.last
     stream.catch_up()
     crew.control.started = time.monotonic()  # catching up is not the run's time
     with suppress(Stopped):

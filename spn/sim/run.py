@@ -13,9 +13,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from spn.delay import with_means
 from spn.errors import AnalysisError, nearest, refuse
 from spn.expr.nodes import Node, constant
-from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, Quantile, primitives, ratio
+from spn.measure import Delay, FiringRate, Horizon, Measure, Passage, Primitive, Quantile, primitives, ratio
 from spn.model import Model, checked
 from spn.net import semantics
 from spn.net.stopped import stopped_when
@@ -35,6 +36,7 @@ from spn.sim.quantiles import QuantileInterval, of_times
 from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, read_along, refusals
 from spn.sim.questions import until as until_met
 from spn.sim.record import in_memory
+from spn.sim.regenerative import REGENERATIVE, Entries, Estimator, Regenerative, Unregenerative, described, find_point, unregenerative
 from spn.sim.streams import ALL_KERNELS, Choice, Crew, fresh_seed
 
 PRECISION = 0.01  # relative half-width, where nothing else is asked for
@@ -56,6 +58,7 @@ class Options:
     warmup: float | None
     absolute: float | None = None
     precise_for: tuple[str, ...] | None = None
+    estimator: Estimator = "auto"
 
     def excess(self, i: Interval, unit_factor: float) -> float:
         """How many times wider an interval is than was asked for, by the rule that it meets more easily; 0 without a width."""
@@ -84,6 +87,7 @@ def simulate(
     engine: Choice = "auto",
     executor: object = None,
     checkpoint: str | PathLike[str] | None = None,
+    estimator: Estimator = "auto",
 ) -> Result:
     """Estimate the measures of a model, each with a Student-t confidence interval at level ``confidence``.
 
@@ -108,7 +112,8 @@ def simulate(
     zero-time loop, AnalysisError for questions that are not estimated, for options out of range, where not even two replications were
     done and where a cluster has lost its workers for good, DataError for a checkpoint that is damaged or of another run.
     """
-    refused = list(refusals(checked(model)))
+    model = with_means(checked(model))
+    refused = list(refusals(model))
     if refused:
         raise AnalysisError(*refused)
     _check_types(
@@ -125,6 +130,8 @@ def simulate(
     )
     if engine not in get_args(Choice):
         raise refuse(AnalysisError, "E0705", f"engine is {engine!r}; it is one of {', '.join(get_args(Choice))}")
+    if estimator not in get_args(Estimator):
+        raise refuse(AnalysisError, "E0705", f"estimator is {estimator!r}; it is one of {', '.join(get_args(Estimator))}")
     options = Options(
         seed=_seed(seed, checkpoint),
         precision=PRECISION if precision is None and absolute is None else precision,
@@ -134,6 +141,7 @@ def simulate(
         replications=replications,
         horizon=horizon,
         warmup=warmup,
+        estimator=estimator,
     )
     _check(options)
     kept = None if checkpoint is None else opened(checkpoint, _identity(model, options, engine), in_memory(ALL_KERNELS))
@@ -193,6 +201,10 @@ def _run_of(sort: Sort) -> type[_Run]:
         from spn.sim.distribution import Distribution
 
         return Distribution
+    if isinstance(sort, Delay):
+        from spn.sim.delays import Delays
+
+        return Delays
     return _Passages
 
 
@@ -316,8 +328,7 @@ class _Run:
     def _long_runs(self) -> Outcome | None:
         """By long runs: of the whole net where all runs end alike, else in each of the classes in which they may end."""
         if self.graph is None or self.graph.one_long_run:
-            self.reason = "long-run averages, by batches of independent long runs"
-            return self._collect(Batches(self.crew, self.options.warmup))
+            return self._one_long_run()
         if sum(not c.absorbing for c in self.graph.closed) > MOST_CLASSES:
             raise Irregular(self._ends())
         collector = ByClass(self.crew, self.graph, self.options.warmup)
@@ -325,6 +336,21 @@ class _Run:
         every = "by long runs in each class, " + how if len(self.graph.closed) > 1 else "in the marking in which every run comes to rest"
         self.reason = f"long-run averages, {every}"
         return self._collect(collector)
+
+    def _one_long_run(self) -> Outcome | None:
+        """By regenerative cycles where a marking to regenerate in is found, else by batches of equally many firings."""
+        asked = self.options.estimator == REGENERATIVE
+        if asked or (self.options.estimator == "auto" and self.options.warmup is None):
+            try:
+                entries = Entries(self.model.net)
+                point = find_point(self.crew, entries, asked=asked)
+                self.reason = f"long-run averages, by regenerative cycles: {described(self.model.net, point)}"
+                return self._collect(Regenerative(self.crew, entries, point))
+            except Unregenerative as why:
+                if asked:
+                    raise unregenerative(why) from None
+        self.reason = "long-run averages, by batches of independent long runs"
+        return self._collect(Batches(self.crew, self.options.warmup))
 
     def _ends(self) -> str:
         return "runs may end in different ways" if self.graph is None or len(self.graph.closed) > 1 else "every run comes to rest"
@@ -518,6 +544,7 @@ class _Run:
             "replications": o.replications,
             "horizon": o.horizon,
             "warmup": o.warmup,
+            "estimator": None if o.estimator == "auto" else o.estimator,
         }
         return {name: value for name, value in asked.items() if value is not None}
 

@@ -19,7 +19,7 @@ from spn.sim.direct.plan import Plan, obstacle, plan
 from spn.sim.direct.reference import DirectTrajectory
 from spn.sim.engine import Ending, Engine, Floats
 from spn.sim.progress import TICK
-from spn.sim.record import Track, now_of
+from spn.sim.record import Reached, Track, now_of
 from spn.sim.reference import Trajectory
 from spn.sim.setup import prepare
 
@@ -70,17 +70,16 @@ class Crew:
         self.dearer = 1 if self.plan is None else 1 + len(self.plan.slots) // 20  # a firing in Python, the more there is to look at
         self._start: Any = None
         self.pickled: bytes | None = None  # see spn.sim.remote.recipe
-        self.ordinal = control.record.crew() if control.record is not None else 0
 
     @property
     def begun(self) -> bool:
         """Whether what trajectories by the kernel share is there already."""
         return self._start is not None
 
-    def track(self, stream: int) -> Track | None:
-        """Where a long run leaves its traces, None where nobody will ask for them."""
+    def track(self) -> Track | None:
+        """Where the next long run leaves its traces, None where nobody will ask for them."""
         if self.control.record is not None:
-            return self.control.record.track(self.ordinal, stream)
+            return self.control.record.track()
         return Track() if self.control.site is not None else None
 
     def starting_in(self, marking: Marking) -> Crew:
@@ -186,12 +185,17 @@ class Stream:
         self.batch = batch
         self.engine = engine or crew.trajectory(number, kernel=False)
         self.kernel = not isinstance(self.engine, IN_PYTHON)
-        self.track = track if track is not None else crew.track(number)
+        self.track = track if track is not None else crew.track()
         self.rows: list[Floats] = []
         self.still = False
         self.firings = self.engine.firings
         self.last = now_of(self.engine)
         self._drew = False
+
+    @property
+    def maker(self) -> Callable[[Crew, int, Engine, Track], Stream]:
+        """What makes such a stream of its crew, number, engine and track, elsewhere. Can be pickled."""
+        return _plain
 
     @property
     def drew(self) -> bool:
@@ -209,44 +213,47 @@ class Stream:
         """Run until there are ``count`` batches, or nothing happens any more; without ``simulate`` as far as the track knows. A batch in
         which no time passes goes into the next."""
         while len(self.rows) < count and not self.still:
-            now = self._known(self.firings + self.batch)
+            now = self.go(self.firings + self.batch, simulate=simulate)
             if now is None:
-                if not simulate:
-                    return
-                now = self._go(self.firings + self.batch)
+                return
             if not self.still and now[0] > self.last[0]:
                 self.rows.append(now - self.last)
                 self.last = now
 
-    def _known(self, target: int) -> Floats | None:
-        """Time and totals after so many firings, if the track knows; the last ones where nothing happens any more."""
-        if self.track is None:
+    def go(self, target: int, *, simulate: bool) -> Floats | None:
+        """Time and totals at the end of a batch: after so many firings, or where :meth:`complete` says. None where ``simulate`` does not
+        allow to find out."""
+        known = self.track.points.get(target) if self.track is not None else None
+        if known is not None:
+            self.crew.control.count(known.firings - self.firings)
+        elif simulate:
+            known = self._simulated(target)
+        else:
             return None
-        self.still = self.track.still is not None and self.track.still < target
-        found = self.last if self.still else self.track.points.get(target)
-        if found is not None:
-            reached = self.track.still if self.still and self.track.still is not None else target
-            self.crew.control.count(reached - self.firings)
-            self.firings = reached
-        return found
+        self.firings, self.still = known.firings, known.still
+        return known.now
 
-    def _go(self, target: int) -> Floats:
-        """Simulate until so many firings have happened."""
+    def complete(self, engine: Engine) -> bool:
+        """Go on to where a batch may end, after its firings; whether anything happens still. Here a batch may end anywhere."""
+        return True
+
+    def _simulated(self, target: int) -> Reached:
+        """The end of a batch, by simulation."""
         engine = self._ready(target)
+        still = False
         try:
-            while engine.firings < target and not self.still:
-                self.still = self.crew.run(engine, min(CHUNK, target - engine.firings), np.inf) is Ending.STILL
+            while engine.firings < target and not still:
+                still = self.crew.run(engine, min(CHUNK, target - engine.firings), np.inf) is Ending.STILL
                 self._trace(engine)
         except Stopped:
             if self.track is not None:
                 self.track.take(engine)
             raise
-        self.firings, now = engine.firings, now_of(engine)
-        if self.track is not None and self.still:
-            self.track.still = self.firings
-        elif self.track is not None:
-            self.track.point(target, now, drew=self.track.drew is not None or self.crew.drew(engine, self.number))
-        return now
+        still = still or not self.complete(engine)
+        found = Reached(engine.firings, now_of(engine), still)
+        if self.track is not None:
+            self.track.add(target, found, drew=self.track.drew is not None or self.crew.drew(engine, self.number))
+        return found
 
     def _trace(self, engine: Engine) -> None:
         """Keep where it is, now and then."""
@@ -274,6 +281,10 @@ class Stream:
         pairs = len(self.rows) // 2
         self.rows = [self.rows[2 * i] + self.rows[2 * i + 1] for i in range(pairs)]
         self.batch *= 2
+
+
+def _plain(crew: Crew, number: int, engine: Engine, track: Track) -> Stream:
+    return Stream(crew, number, 1, engine, track)
 
 
 def refuse_equal(generators: Sequence[np.random.Generator]) -> None:

@@ -64,6 +64,7 @@ def _extend_elsewhere(crew: Crew, streams: Sequence[Stream], count: int) -> None
 
 def _asked(s: Stream, count: int) -> Stretch:
     return Stretch(
+        maker=s.maker,
         number=s.number,
         batch=s.batch,
         missing=count - len(s.rows),

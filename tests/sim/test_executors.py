@@ -41,7 +41,7 @@ place queue
 timed arrive : free  -> queue ~ exp(rate = arrivals)
 timed serve  : queue -> free  ~ det(1 s)
 measure mean = E(#queue)
-sweep arrivals in [0.2/s, 0.5/s, 0.9/s]
+sweep arrivals in [0.2/s, 0.5/s]
 """
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -149,7 +149,7 @@ def test_sweeps_and_comparisons(kind: str, request: pytest.FixtureRequest) -> No
     assert [r.parameters for t in there for r in t.rows] == [r.parameters for t in here for r in t.rows]
     files = [ROOT / "models/basics/mm1k.spn", ROOT / "models/basics/md1k.spn"]
     asked: dict[str, Any] = {"measure": "mean", "seed": 2, "precision": 0.1, "method": "simulate"}
-    rows = [compare(files, ("arrivals", ["0.5/s", "0.7/s"]), **asked, **by).rows for by in ({}, {"executor": executor})]
+    rows = [compare(files, ("arrivals", ["0.5/s"]), **asked, **by).rows for by in ({}, {"executor": executor})]
     assert [replace(r, seconds=0.0) for r in rows[0]] == [replace(r, seconds=0.0) for r in rows[1]]
 
 
