@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from spn.sim.histogram import Histogram, histogram
     from spn.sim.history import History, path, write_path
     from spn.sim.paired import Differences, difference
+    from spn.sim.splitting import splitting
     from spn.solvers import solve
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
@@ -71,6 +72,7 @@ _WHERE = {
     "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
+    "splitting": "spn.sim.splitting",
     "structure": "spn.structural.analysis",
     "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
@@ -117,6 +119,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "solve",
+    "splitting",
     "states",
     "structure",
     "sweep",

@@ -77,6 +77,14 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in re.split(r",(?![^\[]*\])", text) if name.strip())
 
 
+def _numbers(text: str) -> tuple[float, ...]:
+    """Numbers between commas."""
+    try:
+        return tuple(float(x) for x in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers between commas") from None
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=_Help)
@@ -159,6 +167,14 @@ def _simulate(commands: Any) -> None:
     p.add_argument("--max-seconds", type=_typed(seconds), metavar="T", help="stop after this much computing time")
     p.add_argument("--histogram", metavar="EXPR", help="how an expression is distributed, instead of the measures: '#q', '#q | serve'")
     p.add_argument("--path", metavar="OUT", help="write every firing up to --horizon to a .csv or .parquet file, instead of the measures")
+    p.add_argument(
+        "--splitting",
+        nargs="?",
+        const="",
+        metavar="EXPR",
+        help="rare events: split runs where EXPR, over markings, grows; without EXPR the nearness to the condition asked for",
+    )
+    p.add_argument("--levels", type=_numbers, metavar="L,…", help="values of EXPR at which to split (default: found by a pilot run)")
     p.add_argument("--max-firings", type=_whole(1), metavar="N", help="stop after so many firings (default: 1e9)")
     _json(p)
     _result_file(p)

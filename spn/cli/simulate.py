@@ -21,6 +21,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _path(arguments)
     if arguments.histogram is not None:
         return _histogram(arguments)
+    if arguments.splitting is not None or arguments.levels is not None:
+        from spn.cli.splitting import run as split
+
+        return split(arguments)
     model = with_questions(loaded(arguments))
     if model.properties:
         note(f"properties are decided by `spn solve {arguments.file}`, not by simulation")

@@ -19,6 +19,7 @@ class Ending(StrEnum):
 
     FIRINGS = "firings"  # as many as asked for
     HORIZON = "horizon"  # all events up to and at the horizon have happened; the state is held to it
+    CROSSED = "crossed"  # a watched expression left its bounds (only where one is watched: see spn.sim.splitting)
     STILL = "still"  # nothing will ever happen: a dead or stuck marking
 
 

@@ -102,11 +102,15 @@ class CompiledTrajectory:
         until = self.firings + firings
         while (status := self._call(until, horizon)) == z.GROW:
             self._grow(int(self.state[z.Z_PROBLEM]))
+        return self.ending(status, until, horizon)
+
+    def ending(self, status: int, until: int, horizon: float) -> Ending:
+        """What a kernel's status means; an error where it is one. The run was to make ``until`` firings in all, or come to the horizon."""
         if status == z.LOOP:
             raise self._loop(until, horizon)
         if status < 0:
             raise explain(self.compiled.net, self.marking, int(self.state[z.Z_PROBLEM]), self.primitives)
-        return {z.DONE: Ending.FIRINGS, z.HORIZON: Ending.HORIZON, z.STILL: Ending.STILL}[status]
+        return {z.DONE: Ending.FIRINGS, z.HORIZON: Ending.HORIZON, z.STILL: Ending.STILL, z.CROSSED: Ending.CROSSED}[status]
 
     def _call(self, until: int, horizon: float) -> int:
         from spn.sim.kernels import run
@@ -142,6 +146,10 @@ class CompiledTrajectory:
             case "count":
                 return float(words[o])
         return float(floats[o])
+
+    def place(self, k: int) -> tuple[str, int]:
+        """Where the integral of primitive ``k`` is found in ``state``: track, clocks, count or sum, and the offset."""
+        return self._places[k].kind, self._places[k].offset
 
     def rates(self) -> Floats:
         """See :meth:`spn.sim.engine.Engine.rates`."""

@@ -33,7 +33,10 @@ D_WORDS = 0  # four: the state of the generator
 D_DUE = 4  # double: the instant of the next firing, if
 D_DRAWN = 5  # it has been drawn
 D_COUNTED = 6  # 0 while a vanishing initial marking is resolved
-D_FIRED = 7  # number of transitions fired since the last tangible marking, then their ids as far as there is room
+D_WATCH = 7  # offset in the state block of the track of a watched expression, 0 for none: a run ends where its value, in a tangible
+D_LOW = 8  # marking that a firing led to, is below this double
+D_HIGH = 9  # or not below this one
+D_FIRED = 10  # number of transitions fired since the last tangible marking, then their ids as far as there is room
 D_ROOM = 16  # for so many
 D_TREE = D_FIRED + 1 + D_ROOM
 
