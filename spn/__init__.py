@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spn.result import Result
     from spn.sgd.compare import Comparison, compare
     from spn.sim import simulate
+    from spn.sim.derivatives.run import Slopes
     from spn.sim.histogram import Histogram, histogram
     from spn.sim.history import History, path, write_path
     from spn.sim.paired import Differences, difference
@@ -49,6 +50,7 @@ _WHERE = {
     "NetBuilder": "spn.net.builder",
     "Result": "spn.result",
     "SemanticsError": "spn.errors",
+    "Slopes": "spn.sim.derivatives.run",
     "Sojourn": "spn.measure",
     "SpnError": "spn.errors",
     "Structure": "spn.structural.analysis",
@@ -95,6 +97,7 @@ __all__ = [
     "NetBuilder",
     "Result",
     "SemanticsError",
+    "Slopes",
     "Sojourn",
     "SpnError",
     "States",

@@ -155,6 +155,17 @@ def _sensitivity(commands: Any) -> None:
     p = _command(commands, "sensitivity", "Rank what a model's long-run measures depend on, and name the bottleneck.", examples)
     _model(p)
     p.add_argument("--measure", metavar="NAME", help="the measure (default: all long-run measures)")
+    p.add_argument("--method", choices=("exact", "simulate"), default="exact", help="exactly (default), or by simulation, with intervals")
+    group = p.add_argument_group("simulation")
+    group.add_argument(
+        "--estimator",
+        choices=("auto", "likelihood", "perturbation"),
+        help="likelihood ratios or perturbation analysis (default: auto, the first that is valid)",
+    )
+    group.add_argument("--seed", type=_whole(0), metavar="N", help="of the random numbers (default: fresh, and reported)")
+    group.add_argument("--precision", type=_typed(share), metavar="R", help="half-width of elasticities to reach (default: 5%%)")
+    group.add_argument("--confidence", type=_typed(share), metavar="C", help="confidence level (default: 95%%)")
+    group.add_argument("--max-seconds", type=_typed(seconds), metavar="T", help="stop after this much computing time")
     _json(p)
 
 

@@ -17,5 +17,5 @@ def levels_grid(levels: Sequence[Mapping[str, Any]]) -> Grid:
         Column("came up", Align.RIGHT),
         Column("roots", Align.RIGHT),
     ]
-    rows = tuple((number(x["importance"]), f"{x['factor']:,}", f"{x['hits']:,}", f"{x['roots']:,}") for x in levels)
+    rows = tuple((x["for"], number(x["importance"]), f"{x['factor']:,}", f"{x['hits']:,}", f"{x['roots']:,}") for x in levels)
     return Grid(tuple(columns), rows)

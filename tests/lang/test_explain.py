@@ -1,7 +1,7 @@
 """Every code that the package can show has a page, and the examples of the pages give that code, and not once they are mended.
 
-A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield``, ``spn simulate`` and ``spn splitting`` one to
-answer by that method.
+A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn meanfield``, ``spn simulate``, ``spn splitting`` and
+``spn slopes`` one to answer by that method.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 from spn.errors import SpnError
 from spn.loading import parse
 from spn.sim import simulate
+from spn.sim.derivatives.run import slopes
 from spn.sim.splitting import splitting
 from spn.solvers import solve
 
@@ -43,7 +44,9 @@ def found(how: str, text: str) -> set[str]:
             case "spn meanfield":
                 solve(model, method="meanfield")
             case "spn splitting":
-                splitting(model, seed=1, max_firings=1e6, max_seconds=60, engine="python", precision=0.5)
+                splitting(model, seed=1, max_seconds=60, engine="python", precision=0.9)
+            case "spn slopes":
+                slopes(model, seed=1, engine="python", precision=0.3)
             case "spn simulate":
                 simulate(model, seed=1, max_firings=1e6, max_seconds=60)
     except SpnError as error:

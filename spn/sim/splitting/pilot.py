@@ -172,7 +172,7 @@ class Pilot:
         """How often each threshold was crossed upwards from ``TRIAL`` roots, or until the firings are used up."""
         kept = self.crew.levels
         self.crew.set_levels(levels)
-        tally, limit = self.crew.tally, TRIAL_FIRINGS // (20 if self.crew.engine == "python" else 1)
+        tally, limit = self.crew.tally, TRIAL_FIRINGS // (100 if self.crew.engine == "python" else 1)
 
         def watched(firings: int) -> None:
             self.crew.made(firings)

@@ -263,7 +263,8 @@ class _Split(_Run):
         gain = self._gain()
         own = {"gain": gain} if gain is not None else {}
         rows = zip(levels.thresholds, levels.factors, tally.hits.tolist(), tally.roots.tolist(), strict=True)
-        table = [{"importance": t, "factor": f, "hits": h, "roots": r} for t, f, h, r in rows]
+        names = ", ".join(m.name for m in self.model.measures)
+        table = [{"for": names, "importance": t, "factor": f, "hits": h, "roots": r} for t, f, h, r in rows]
         return {**super()._details(sample), **own, "roots": tally.count, "levels": table}
 
     def _notes(self, sample: Outcome) -> Iterable[str]:
