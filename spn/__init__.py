@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from spn.result import Result
     from spn.sgd.compare import Comparison, compare
     from spn.sim import simulate
+    from spn.sim.derivatives.run import Slopes
     from spn.sim.histogram import Histogram, histogram
     from spn.sim.history import History, path, write_path
     from spn.sim.paired import Differences, difference
     from spn.sim.selection import Selection, select_best
+    from spn.sim.splitting import splitting
     from spn.solvers import solve
     from spn.solvers.crossing import Crossings, crossing
     from spn.solvers.reduced import VarianceReduced, variance_reduced
@@ -54,6 +56,7 @@ _WHERE = {
     "Result": "spn.result",
     "Selection": "spn.sim.selection",
     "SemanticsError": "spn.errors",
+    "Slopes": "spn.sim.derivatives.run",
     "Sojourn": "spn.measure",
     "SpnError": "spn.errors",
     "Structure": "spn.structural.analysis",
@@ -82,6 +85,7 @@ _WHERE = {
     "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
+    "splitting": "spn.sim.splitting",
     "structure": "spn.structural.analysis",
     "states": "spn.reach.states",
     "sweep": "spn.solvers.sweep",
@@ -108,6 +112,7 @@ __all__ = [
     "Result",
     "Selection",
     "SemanticsError",
+    "Slopes",
     "Sojourn",
     "SpnError",
     "States",
@@ -137,6 +142,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "solve",
+    "splitting",
     "states",
     "structure",
     "sweep",

@@ -90,6 +90,14 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in re.split(r",(?![^\[]*\])", text) if name.strip())
 
 
+def _numbers(text: str) -> tuple[float, ...]:
+    """Numbers between commas."""
+    try:
+        return tuple(float(x) for x in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers between commas") from None
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     top = _Parser(prog="spn", description=_DESCRIPTION, epilog=_EPILOGUE, formatter_class=_Help)
@@ -197,6 +205,17 @@ def _sensitivity(commands: Any) -> None:
     p = _command(commands, "sensitivity", "Rank what a model's long-run measures depend on, and name the bottleneck.", examples)
     _model(p)
     p.add_argument("--measure", metavar="NAME", help="the measure (default: all long-run measures)")
+    p.add_argument("--method", choices=("exact", "simulate"), default="exact", help="exactly (default), or by simulation, with intervals")
+    group = p.add_argument_group("simulation")
+    group.add_argument(
+        "--estimator",
+        choices=("auto", "likelihood", "perturbation"),
+        help="likelihood ratios or perturbation analysis (default: auto, the first that is valid)",
+    )
+    group.add_argument("--seed", type=_whole(0), metavar="N", help="of the random numbers (default: fresh, and reported)")
+    group.add_argument("--precision", type=_typed(share), metavar="R", help="half-width of elasticities to reach (default: 5%%)")
+    group.add_argument("--confidence", type=_typed(share), metavar="C", help="confidence level (default: 95%%)")
+    group.add_argument("--max-seconds", type=_typed(seconds), metavar="T", help="stop after this much computing time")
     _json(p)
 
 
@@ -210,6 +229,14 @@ def _simulate(commands: Any) -> None:
     p.add_argument("--checkpoint", metavar="FILE", help="keep what is done in a file, every few seconds; if it is there, go on from it")
     p.add_argument("--histogram", metavar="EXPR", help="how an expression is distributed, instead of the measures: '#q', '#q | serve'")
     p.add_argument("--path", metavar="OUT", help="write every firing up to --horizon to a .csv or .parquet file, instead of the measures")
+    p.add_argument(
+        "--splitting",
+        nargs="?",
+        const="",
+        metavar="EXPR",
+        help="rare events: split runs where EXPR, over markings, grows; without EXPR the nearness to the condition asked for",
+    )
+    p.add_argument("--levels", type=_numbers, metavar="L,…", help="values of EXPR at which to split (default: found by a pilot run)")
     p.add_argument("--max-firings", type=_whole(1), metavar="N", help="stop after so many firings (default: 1e9)")
     less = p.add_argument_group("less variance, over --horizon")
     less.add_argument(

@@ -7,11 +7,14 @@ import argparse
 from spn.cli.answers import loaded, print_json, with_questions
 from spn.cli.codes import Code
 from spn.cli.terminal import prose, say, show
+from spn.model import Model
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Differentiate the measures, print the ranking, name the bottleneck."""
     model = with_questions(loaded(arguments))
+    if arguments.method == "simulate":
+        return _simulated(model, arguments)
     from spn.show.sensitivity import sensitivity_grid, sensitivity_notes
     from spn.solvers.sensitivity import sensitivity
 
@@ -22,5 +25,23 @@ def run(arguments: argparse.Namespace) -> int:
         show(sensitivity_grid(found))
         say()
         for line in sensitivity_notes(found):
+            prose(line)
+    return Code.OK if found.converged else Code.FAILED
+
+
+def _simulated(model: Model, arguments: argparse.Namespace) -> int:
+    """By simulation."""
+    from spn.show.slopes import slopes_grid, slopes_notes
+    from spn.sim.derivatives.run import slopes
+
+    names = ("estimator", "seed", "precision", "confidence", "max_seconds")
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    found = slopes(model, [arguments.measure] if arguments.measure else None, **given)
+    if arguments.json:
+        print_json(found.to_dict())
+    else:
+        show(slopes_grid(found))
+        say()
+        for line in slopes_notes(found):
             prose(line)
     return Code.OK if found.converged else Code.FAILED

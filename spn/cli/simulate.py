@@ -27,6 +27,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.warmup is not None:
         help = "add --control or --antithetic; what is left out of a long run is found by itself"
         raise refuse(AnalysisError, "E0705", "--warmup goes with --control and --antithetic", help=help)
+    if arguments.splitting is not None or arguments.levels is not None:
+        from spn.cli.splitting import run as split
+
+        return split(arguments)
     model = with_questions(loaded(arguments))
     if model.properties:
         note(f"properties are decided by `spn solve {arguments.file}`, not by simulation")

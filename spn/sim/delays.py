@@ -63,9 +63,9 @@ class TokenStream(Stream):
         self.times: list[Floats] = []  # of each batch
         self.open: list[float] = []
 
-    def extend(self, count: int) -> None:
+    def extend(self, count: int, *, simulate: bool = True) -> None:
         """Run until there are ``count`` batches, or nothing happens any more."""
-        while len(self.rows) < count and not self.still:
+        while simulate and len(self.rows) < count and not self.still:
             self._some()
             while len(self.open) >= self.batch:
                 times, self.open = np.array(self.open[: self.batch]), self.open[self.batch :]

@@ -19,6 +19,7 @@ class Ending(StrEnum):
 
     FIRINGS = "firings"  # as many as asked for
     HORIZON = "horizon"  # all events up to and at the horizon have happened; the state is held to it
+    CROSSED = "crossed"  # a watched expression left its bounds (only where one is watched: see spn.sim.splitting)
     STILL = "still"  # nothing will ever happen: a dead or stuck marking
 
 
@@ -56,9 +57,9 @@ class Engine(Protocol):
         """Where the trajectory is, as data that what it does next leaves alone. Not after a run that raised."""
         ...
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: Snapshot, *, draws: bool = True) -> None:
         """Go on, bit for bit, as the trajectory did of which the snapshot is: one of the same kind, net and primitives (else ValueError,
-        where it can be seen)."""
+        where it can be seen). Without ``draws`` the random numbers go on where they are, so that the future is another."""
         ...
 
     def reseed(self, rng: np.random.Generator) -> None:

@@ -125,11 +125,15 @@ class CompiledTrajectory:
         until = self.firings + firings
         while (status := self._call(until, horizon)) == z.GROW:
             self._grow(int(self.state[z.Z_PROBLEM]))
+        return self.ending(status, until, horizon)
+
+    def ending(self, status: int, until: int, horizon: float) -> Ending:
+        """What a kernel's status means; an error where it is one. The run was to make ``until`` firings in all, or come to the horizon."""
         if status == z.LOOP:
             raise self._loop(until, horizon)
         if status < 0:
             raise explain(self.compiled.net, self.marking, int(self.state[z.Z_PROBLEM]), self.primitives)
-        return {z.DONE: Ending.FIRINGS, z.HORIZON: Ending.HORIZON, z.STILL: Ending.STILL}[status]
+        return {z.DONE: Ending.FIRINGS, z.HORIZON: Ending.HORIZON, z.STILL: Ending.STILL, z.CROSSED: Ending.CROSSED}[status]
 
     def _call(self, until: int, horizon: float) -> int:
         from spn.sim.kernels import run
@@ -166,6 +170,10 @@ class CompiledTrajectory:
                 return float(words[o])
         return float(floats[o])
 
+    def place(self, k: int) -> tuple[str, int]:
+        """Where the integral of primitive ``k`` is found in ``state``: track, clocks, count or sum, and the offset."""
+        return self._places[k].kind, self._places[k].offset
+
     def rates(self) -> Floats:
         """See :meth:`spn.sim.engine.Engine.rates`."""
         return np.array([self._rate(p) for p in self._places], dtype=np.float64)
@@ -180,10 +188,13 @@ class CompiledTrajectory:
         arrays = {name: getattr(self, name).copy() for name in self.ARRAYS}
         return Snapshot(kind(self), self.firings, arrays, {})
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: Snapshot, *, draws: bool = True) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""
+        stream, begun = self.state[self._generator : self._generator + 4].copy(), self.begun
         for name, array in snapshot.of(self).arrays.items():
             setattr(self, name, array.copy())
+        if not draws:
+            self.state[self._generator : self._generator + 4], self.begun = stream, begun
 
     def _grow(self, t: int) -> None:
         """Give a station room for the clocks it asks for: new regions at the end of the block."""

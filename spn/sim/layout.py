@@ -116,5 +116,6 @@ DONE = 0
 HORIZON = 1
 STILL = 2
 GROW = 3
+CROSSED = 4  # a watched expression left its bounds
 WRONG = -1
 LOOP = -2

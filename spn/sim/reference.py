@@ -202,12 +202,12 @@ class Trajectory:
         }
         return Snapshot(kind(self), self.firings, {}, rest)
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: Snapshot, *, draws: bool = True) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""
         rest = snapshot.of(self).rest
-        if isinstance(self.random, np.random.Generator):
+        if draws and isinstance(self.random, np.random.Generator):
             set_generator(self.random, rest["generator"])
-        else:
+        elif draws:
             self.random = Random.at(rest["stream"])
         self.now, self.time, self.firings = _instant(rest["now"]), rest["time"], rest["firings"]
         self.marking = tuple(rest["marking"])

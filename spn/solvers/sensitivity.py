@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from spn.model import Model, Parameter, checked
 from spn.net.model import Net, Timed
 from spn.reach.space import Floats, StateSpace
 from spn.result import Result, plain_value
+from spn.sim.derivatives.run import Slopes, slopes
 from spn.solvers import ctmc
 from spn.solvers.chain import state_space
 
@@ -97,11 +98,28 @@ class Sensitivities:
         return {**rows, **rest, "notes": list(self.notes), "result": self.result.to_dict()}
 
 
-def sensitivity(model: Model, measures: Sequence[str] | None = None, **options: Any) -> Sensitivities:
+@overload
+def sensitivity(
+    model: Model, measures: Sequence[str] | None = None, *, method: Literal["exact"] = "exact", **options: Any
+) -> Sensitivities: ...
+
+
+@overload
+def sensitivity(model: Model, measures: Sequence[str] | None = None, *, method: Literal["simulate"], **options: Any) -> Slopes: ...
+
+
+def sensitivity(
+    model: Model, measures: Sequence[str] | None = None, *, method: Literal["exact", "simulate"] = "exact", **options: Any
+) -> Sensitivities | Slopes:
     """The sensitivities of the steady-state ``measures`` (default: all) to every parameter and to the speed of every timed transition.
 
-    ``options`` are those of the exact method. AnalysisError where that does not apply, where the chain has several recurrent classes
-    (E0641), and for measures that are no long-run values (E0642)."""
+    ``method`` ``"simulate"`` estimates them, with intervals: see :func:`spn.sim.derivatives.run.slopes`, whose ``options`` these then are.
+    Else ``options`` are those of the exact method. AnalysisError for another method (E0705), where that does not
+    apply, where the chain has several recurrent classes (E0641), and for measures that are no long-run values (E0642)."""
+    if method == "simulate":
+        return slopes(model, measures, **options)
+    if method != "exact":
+        raise refuse(AnalysisError, "E0705", f"method is {method!r}; it is exact or simulate")
     began = time.perf_counter()
     checked(model)
     chosen = _chosen(model, measures)

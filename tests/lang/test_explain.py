@@ -1,6 +1,7 @@
 """Every code that the package can show has a page, and the examples of the pages give that code, and not once they are mended.
 
-A block marked ``spn`` is a model to check, ``spn solve`` and ``spn simulate`` one to answer, ``spn M`` one to answer by the method M.
+A block marked ``spn`` is a model to check; ``spn solve``, ``spn simulate``, ``spn splitting`` and ``spn slopes`` one to answer so, and
+``spn M`` one to answer by the method M.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import pytest
 from spn.errors import SpnError
 from spn.loading import parse
 from spn.sim import simulate
+from spn.sim.derivatives.run import slopes
+from spn.sim.splitting import splitting
 from spn.solvers import solve
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +39,10 @@ def found(how: str, text: str) -> set[str]:
         match how:
             case "spn solve":
                 solve(model, seed=1, max_seconds=0.5)
+            case "spn splitting":
+                splitting(model, seed=1, max_seconds=60, engine="python", precision=0.9)
+            case "spn slopes":
+                slopes(model, seed=1, engine="python", precision=0.3)
             case "spn simulate":
                 simulate(model, seed=1, max_firings=1e6, max_seconds=60)
             case "spn":

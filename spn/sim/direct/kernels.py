@@ -49,14 +49,18 @@ from spn.sim.direct.layout import (
     D_DRAWN,
     D_DUE,
     D_FIRED,
+    D_HIGH,
+    D_LOW,
     D_ROOM,
     D_TREE,
+    D_WATCH,
     N_LEAVES,
     N_LISTS,
     N_SLOT,
     N_SLOTS,
 )
 from spn.sim.layout import (
+    CROSSED,
     DONE,
     FIRING,
     HORIZON,
@@ -66,6 +70,7 @@ from spn.sim.layout import (
     START,
     STILL,
     WRONG,
+    X_VALUE,
     Z_COUNTS,
     Z_DIRECT,
     Z_ENABLED,
@@ -289,6 +294,13 @@ def step(net: int, table: int, z: int, m: int, d: int) -> int:
     return 0
 
 
+@inlined
+def crossed(z: int, d: int) -> bool:
+    """Whether the watched expression is out of its bounds."""
+    v = getf(z, geti(d, D_WATCH) + X_VALUE)
+    return v < getf(d, D_LOW) or v >= getf(d, D_HIGH)
+
+
 @kernel
 def follow(image: Ints, plan: Ints, state: Ints, firings: int, horizon: float) -> int:
     """Go on for at most so many firings in all, and not beyond the horizon; the status."""
@@ -310,6 +322,8 @@ def follow(image: Ints, plan: Ints, state: Ints, firings: int, horizon: float) -
             status = settle(net, table, z, m, d)
             if status != 0:
                 return status
+            if geti(d, D_WATCH) != 0 and crossed(z, d):
+                return CROSSED
         if geti(z, Z_FIRINGS) >= firings:
             return DONE
         if geti(d, D_DRAWN) == 0:

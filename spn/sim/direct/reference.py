@@ -101,10 +101,11 @@ class DirectTrajectory:
         }
         return Snapshot(kind(self), self.firings, {}, rest)
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: Snapshot, *, draws: bool = True) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""
         rest = snapshot.of(self).rest
-        self.random = Random.at(rest["stream"])
+        if draws:
+            self.random = Random.at(rest["stream"])
         self.time, self.firings, self._due, self._limit = rest["time"], rest["firings"], rest["due"], rest["limit"]
         self.marking = tuple(rest["marking"])
         self.sums = self._sums()[0] if rest["begun"] else []

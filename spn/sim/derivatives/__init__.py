@@ -1,0 +1,1 @@
+"""Derivatives of long-run measures by simulation: likelihood ratios and infinitesimal perturbation analysis."""
