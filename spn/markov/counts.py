@@ -27,9 +27,10 @@ from spn.reach.space import Floats
 
 NODES = 16
 TAIL = 1e-15  # probability beyond the last panel
-RESOLVED = 1e-15  # relative to the mean: what two rules of a panel may differ by
+RESOLVED = 1e-15  # relative to the mean: what two rules of a panel may differ by, in its integral and first moment
 MOST_PANELS = 20_000
-MOST_COUNTS = 2_000_000
+MOST_COUNTS = 100_000.0  # jumps after which a law is cut off, unless its mean is of that order
+MEANS = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,8 @@ def _continuous(leaf: Leaf, q: float) -> Floats:
         return 1.0 - leaf.law.cdf(np.maximum(y - shift, 0.0) / unit)
 
     low = shift + unit * float(leaf.law.quantile(0.0))
-    high = min(shift + unit * float(leaf.law.quantile(1.0 - TAIL)), float(MOST_COUNTS))
+    most = max(MOST_COUNTS, MEANS * (shift + unit * leaf.law.mean()))
+    high = min(shift + unit * float(leaf.law.quantile(1.0 - TAIL)), most)
     inner = [shift + unit * float(leaf.law.mode)] if isinstance(leaf.law, Triangular) else []
     edges = [low, *(e for e in inner if low < e < high), high]
     before = _poisson_beyond(low)
@@ -112,13 +114,16 @@ def _rule(survival: Callable[[Floats], Floats], edges: list[float]) -> tuple[Flo
         middle, half = (a + b) / 2, (b - a) / 2
         nodes = middle[:, None] + half[:, None] * x
         values = survival(nodes) * w
-        whole = half * values.sum(axis=1)
-        quarter = half / 2
-        left = quarter * (survival((middle - quarter)[:, None] + quarter[:, None] * x) * w).sum(axis=1)
-        right = quarter * (survival((middle + quarter)[:, None] + quarter[:, None] * x) * w).sum(axis=1)
+        whole, first = half * values.sum(axis=1), half * (values @ x)
+        parts, firsts = np.zeros(len(a)), np.zeros(len(a))
+        for side in (-0.5, 0.5):
+            inner = survival((middle + side * half)[:, None] + half[:, None] / 2 * x) * w
+            part = half / 2 * inner.sum(axis=1)
+            parts += part
+            firsts += half / 4 * (inner @ x) + side * part
         total = max(total, float(whole.sum()))
         panels += len(a)
-        fine = np.abs(whole - left - right) <= RESOLVED * total
+        fine = np.maximum(np.abs(whole - parts), np.abs(first - firsts)) <= RESOLVED * total
         fine |= half <= 1e-16 * np.maximum(b, total)
         if panels > MOST_PANELS:
             fine[:] = True
@@ -133,7 +138,7 @@ def _cut(edges: list[float]) -> tuple[Floats, Floats]:
     cuts = [edges[0]]
     for edge in edges[1:]:
         while cuts[-1] < edge:
-            step = 2.0 + 2.0 * math.sqrt(cuts[-1])
+            step = 2.0 + 4.0 * math.sqrt(cuts[-1])
             cuts.append(edge if cuts[-1] + 1.5 * step >= edge else cuts[-1] + step)
     ends = np.array(cuts)
     return ends[:-1], ends[1:]
@@ -150,8 +155,8 @@ def _poisson_sums(points: Floats, weights: Floats) -> Floats:
         y = float(points[at])
         end = max(at + 1, int(np.searchsorted(points, y + 0.25 * math.sqrt(y) + 0.25)))
         last = float(points[end - 1])
-        low = max(0, int(y - 10 * math.sqrt(y) - 40))
-        high = min(len(total), int(last + 10 * math.sqrt(last) + 60))
+        low = max(0, int(y - 8.5 * math.sqrt(y) - 40))
+        high = min(len(total), int(last + 8.5 * math.sqrt(last) + 60))
         total[low:high] += weights[at:end] @ _poisson_table(points[at:end], low, high)
         at = end
     return total
