@@ -35,8 +35,8 @@ MEANS = 8.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """``exactly`` (K) are P(N = k), ``beyond`` (K) P(N > k) for k = 0 … K - 1. ``rest`` = P(N >= K), and ``later`` the sum of P(N > k)
-    for k >= K: what is cut off (the sum of all P(N > k) is q E[X])."""
+    """``exactly`` (K) are P(N = k), ``beyond`` (K) P(N > k) for k = 0 … K - 1, of a lifetime that ends at a time beyond which lie only
+    ``rest`` of its probability and ``later`` of its mean, in jumps: the sum of all P(N > k), and ``later``, is q E[X]."""
 
     exactly: Floats
     beyond: Floats
@@ -49,22 +49,23 @@ def counts(law: Law, q: float, scale: float = 1.0) -> Counts:
     mean = q * scale * law.mean()
     if mean == 0:
         return Counts(exactly=np.ones(1), beyond=np.zeros(1), rest=0.0, later=0.0)
-    parts = [(leaf.prob, _beyond(leaf, q * scale)) for leaf in leaves(law)]
-    beyond = np.zeros(max(len(b) for _, b in parts))
-    for prob, b in parts:
+    parts = [(leaf.prob, *_beyond(leaf, q * scale)) for leaf in leaves(law)]
+    beyond = np.zeros(max(len(b) for _, b, _ in parts))
+    for prob, b, _ in parts:
         beyond[: len(b)] += prob * b
     beyond = np.minimum.accumulate(np.clip(beyond, 0.0, 1.0))
     exactly = np.maximum(-np.diff(np.concatenate([[1.0], beyond])), 0.0)
     later = mean - math.fsum(beyond.tolist())
-    return Counts(exactly=exactly, beyond=beyond, rest=float(beyond[-1]), later=later if later > 1e-13 * mean else 0.0)
+    rest = math.fsum(prob * lost for prob, _, lost in parts)
+    return Counts(exactly=exactly, beyond=beyond, rest=rest, later=later if later > 1e-13 * mean else 0.0)
 
 
-def _beyond(leaf: Leaf, q: float) -> Floats:
-    """P(N > k) for k = 0, 1, … of one leaf of a law."""
+def _beyond(leaf: Leaf, q: float) -> tuple[Floats, float]:
+    """P(N > k) for k = 0, 1, … of one leaf of a law, and the probability that it is cut off."""
     atoms = leaf.law.atoms()
     if atoms is not None:
         points = [(float(leaf.shift) + float(leaf.scale) * float(v), p) for v, p in atoms]
-        return _mixed([_poisson_beyond(q * x) for x, _ in points], [p for _, p in points])
+        return _mixed([_poisson_beyond(q * x) for x, _ in points], [p for _, p in points]), 0.0
     return _continuous(leaf, q)
 
 
@@ -82,7 +83,7 @@ def _poisson_beyond(mean: float) -> Floats:
     return np.concatenate([np.ones(first), np.cumsum(weights[::-1])[::-1][1:], [0.0]])
 
 
-def _continuous(leaf: Leaf, q: float) -> Floats:
+def _continuous(leaf: Leaf, q: float) -> tuple[Floats, float]:
     """In units of the mean time between jumps: the integral of Poisson(k; y) S(y) dy."""
     shift, unit = float(leaf.shift) * q, float(leaf.scale) * q
 
@@ -96,9 +97,10 @@ def _continuous(leaf: Leaf, q: float) -> Floats:
     edges = [low, *(e for e in inner if low < e < high), high]
     before = _poisson_beyond(low)
     if high <= low:
-        return before
+        return before, 0.0
     points, weights = _rule(survival, edges)
-    return _mixed([before, _poisson_sums(points, weights)], [1.0, 1.0])
+    lost = float(survival(np.array([high]))[0])
+    return _mixed([before, _poisson_sums(points, weights)], [1.0, 1.0]), lost if lost > 2 * TAIL else 0.0
 
 
 def _rule(survival: Callable[[Floats], Floats], edges: list[float]) -> tuple[Floats, Floats]:

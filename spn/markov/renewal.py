@@ -186,11 +186,10 @@ class _Subordinated:
         return ends, work / self.q
 
     def _weights(self) -> tuple[Floats, Floats]:
-        """The weights of the products; what is cut off goes to the last."""
-        exactly, beyond = self.counts.exactly.copy(), self.counts.beyond.copy()
-        exactly[-1] += self.counts.rest
+        """The weights of the products; the time that is cut off goes to the last."""
+        beyond = self.counts.beyond.copy()
         beyond[-1] += self.counts.later
-        return exactly, beyond
+        return self.counts.exactly, beyond
 
     @cached_property
     def _matrix(self) -> Floats:

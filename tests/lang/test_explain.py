@@ -1,7 +1,7 @@
 """Every code that the package can show has a page, and the examples of the pages give that code, and not once they are mended.
 
-A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn mrp``, ``spn meanfield`` and ``spn simulate`` one to answer by
-that method.
+A block marked ``spn`` is a model to check; ``spn solve``, ``spn ctmc``, ``spn mrp``, ``spn meanfield`` and ``spn simulate`` one to answer
+by that method.
 """
 
 from __future__ import annotations
