@@ -27,15 +27,16 @@ from spn.reach.space import Floats
 
 NODES = 16
 TAIL = 1e-15  # probability beyond the last panel
-RESOLVED = 1e-15  # relative to the mean: what two rules of a panel may differ by
+RESOLVED = 1e-15  # relative to the mean: what two rules of a panel may differ by, in its integral and first moment
 MOST_PANELS = 20_000
-MOST_COUNTS = 2_000_000
+MOST_COUNTS = 100_000.0  # jumps after which a law is cut off, unless its mean is of that order
+MEANS = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """``exactly`` (K) are P(N = k), ``beyond`` (K) P(N > k) for k = 0 … K - 1. ``rest`` = P(N >= K), and ``later`` the sum of P(N > k)
-    for k >= K: what is cut off (the sum of all P(N > k) is q E[X])."""
+    """``exactly`` (K) are P(N = k), ``beyond`` (K) P(N > k) for k = 0 … K - 1, of a lifetime that ends at a time beyond which lie only
+    ``rest`` of its probability and ``later`` of its mean, in jumps: the sum of all P(N > k), and ``later``, is q E[X]."""
 
     exactly: Floats
     beyond: Floats
@@ -48,22 +49,23 @@ def counts(law: Law, q: float, scale: float = 1.0) -> Counts:
     mean = q * scale * law.mean()
     if mean == 0:
         return Counts(exactly=np.ones(1), beyond=np.zeros(1), rest=0.0, later=0.0)
-    parts = [(leaf.prob, _beyond(leaf, q * scale)) for leaf in leaves(law)]
-    beyond = np.zeros(max(len(b) for _, b in parts))
-    for prob, b in parts:
+    parts = [(leaf.prob, *_beyond(leaf, q * scale)) for leaf in leaves(law)]
+    beyond = np.zeros(max(len(b) for _, b, _ in parts))
+    for prob, b, _ in parts:
         beyond[: len(b)] += prob * b
     beyond = np.minimum.accumulate(np.clip(beyond, 0.0, 1.0))
     exactly = np.maximum(-np.diff(np.concatenate([[1.0], beyond])), 0.0)
     later = mean - math.fsum(beyond.tolist())
-    return Counts(exactly=exactly, beyond=beyond, rest=float(beyond[-1]), later=later if later > 1e-13 * mean else 0.0)
+    rest = math.fsum(prob * lost for prob, _, lost in parts)
+    return Counts(exactly=exactly, beyond=beyond, rest=rest, later=later if later > 1e-13 * mean else 0.0)
 
 
-def _beyond(leaf: Leaf, q: float) -> Floats:
-    """P(N > k) for k = 0, 1, … of one leaf of a law."""
+def _beyond(leaf: Leaf, q: float) -> tuple[Floats, float]:
+    """P(N > k) for k = 0, 1, … of one leaf of a law, and the probability that it is cut off."""
     atoms = leaf.law.atoms()
     if atoms is not None:
         points = [(float(leaf.shift) + float(leaf.scale) * float(v), p) for v, p in atoms]
-        return _mixed([_poisson_beyond(q * x) for x, _ in points], [p for _, p in points])
+        return _mixed([_poisson_beyond(q * x) for x, _ in points], [p for _, p in points]), 0.0
     return _continuous(leaf, q)
 
 
@@ -81,7 +83,7 @@ def _poisson_beyond(mean: float) -> Floats:
     return np.concatenate([np.ones(first), np.cumsum(weights[::-1])[::-1][1:], [0.0]])
 
 
-def _continuous(leaf: Leaf, q: float) -> Floats:
+def _continuous(leaf: Leaf, q: float) -> tuple[Floats, float]:
     """In units of the mean time between jumps: the integral of Poisson(k; y) S(y) dy."""
     shift, unit = float(leaf.shift) * q, float(leaf.scale) * q
 
@@ -89,14 +91,16 @@ def _continuous(leaf: Leaf, q: float) -> Floats:
         return 1.0 - leaf.law.cdf(np.maximum(y - shift, 0.0) / unit)
 
     low = shift + unit * float(leaf.law.quantile(0.0))
-    high = min(shift + unit * float(leaf.law.quantile(1.0 - TAIL)), float(MOST_COUNTS))
+    most = max(MOST_COUNTS, MEANS * (shift + unit * leaf.law.mean()))
+    high = min(shift + unit * float(leaf.law.quantile(1.0 - TAIL)), most)
     inner = [shift + unit * float(leaf.law.mode)] if isinstance(leaf.law, Triangular) else []
     edges = [low, *(e for e in inner if low < e < high), high]
     before = _poisson_beyond(low)
     if high <= low:
-        return before
+        return before, 0.0
     points, weights = _rule(survival, edges)
-    return _mixed([before, _poisson_sums(points, weights)], [1.0, 1.0])
+    lost = float(survival(np.array([high]))[0])
+    return _mixed([before, _poisson_sums(points, weights)], [1.0, 1.0]), lost if lost > 2 * TAIL else 0.0
 
 
 def _rule(survival: Callable[[Floats], Floats], edges: list[float]) -> tuple[Floats, Floats]:
@@ -112,13 +116,16 @@ def _rule(survival: Callable[[Floats], Floats], edges: list[float]) -> tuple[Flo
         middle, half = (a + b) / 2, (b - a) / 2
         nodes = middle[:, None] + half[:, None] * x
         values = survival(nodes) * w
-        whole = half * values.sum(axis=1)
-        quarter = half / 2
-        left = quarter * (survival((middle - quarter)[:, None] + quarter[:, None] * x) * w).sum(axis=1)
-        right = quarter * (survival((middle + quarter)[:, None] + quarter[:, None] * x) * w).sum(axis=1)
+        whole, first = half * values.sum(axis=1), half * (values @ x)
+        parts, firsts = np.zeros(len(a)), np.zeros(len(a))
+        for side in (-0.5, 0.5):
+            inner = survival((middle + side * half)[:, None] + half[:, None] / 2 * x) * w
+            part = half / 2 * inner.sum(axis=1)
+            parts += part
+            firsts += half / 4 * (inner @ x) + side * part
         total = max(total, float(whole.sum()))
         panels += len(a)
-        fine = np.abs(whole - left - right) <= RESOLVED * total
+        fine = np.maximum(np.abs(whole - parts), np.abs(first - firsts)) <= RESOLVED * total
         fine |= half <= 1e-16 * np.maximum(b, total)
         if panels > MOST_PANELS:
             fine[:] = True
@@ -133,7 +140,7 @@ def _cut(edges: list[float]) -> tuple[Floats, Floats]:
     cuts = [edges[0]]
     for edge in edges[1:]:
         while cuts[-1] < edge:
-            step = 2.0 + 2.0 * math.sqrt(cuts[-1])
+            step = 2.0 + 4.0 * math.sqrt(cuts[-1])
             cuts.append(edge if cuts[-1] + 1.5 * step >= edge else cuts[-1] + step)
     ends = np.array(cuts)
     return ends[:-1], ends[1:]
@@ -150,8 +157,8 @@ def _poisson_sums(points: Floats, weights: Floats) -> Floats:
         y = float(points[at])
         end = max(at + 1, int(np.searchsorted(points, y + 0.25 * math.sqrt(y) + 0.25)))
         last = float(points[end - 1])
-        low = max(0, int(y - 10 * math.sqrt(y) - 40))
-        high = min(len(total), int(last + 10 * math.sqrt(last) + 60))
+        low = max(0, int(y - 8.5 * math.sqrt(y) - 40))
+        high = min(len(total), int(last + 8.5 * math.sqrt(last) + 60))
         total[low:high] += weights[at:end] @ _poisson_table(points[at:end], low, high)
         at = end
     return total

@@ -87,8 +87,8 @@ def joined(a: Moves, b: Moves) -> Moves:
 
 
 class Renewal:
-    """The embedded chain of a process and its ``clocks`` (in the order of its owners). ``cut`` is the largest probability, and the largest
-    part of the mean, that a cut-off tail of a law can misplace."""
+    """The embedded chain of a process and its ``clocks`` (in the order of its owners). ``cut`` is the largest probability, or part of
+    the mean, of a law's tail that was cut off while its chain was not yet at rest."""
 
     def __init__(self, m: Regenerative, clocks: list[Clock]) -> None:
         self.process = m = lively(m)
@@ -146,6 +146,7 @@ class _Subordinated:
         self.q = MARGIN * float(pace.max(initial=0.0))
         self.stay = 1.0 - pace / self.q if self.q else np.ones(len(pace))
         self.counts: Counts = counts(clock.law, self.q, clock.scale)
+        self.cut = 0.0
 
     def _moves(self, kept: Moves) -> Moves:
         """Rates per unit of work between running states, those through frozen ones included."""
@@ -157,11 +158,6 @@ class _Subordinated:
             parts.append(self.ways.between())
         rows, columns, values = (np.concatenate(x) for x in zip(*parts, strict=True))
         return Moves(rows=rows, columns=columns, values=values / self.speed[rows], n=len(self.running))
-
-    @property
-    def cut(self) -> float:
-        c = self.counts
-        return max(c.rest, c.later / (self.q * self.clock.mean())) if self.q else 0.0
 
     @property
     def work(self) -> float:
@@ -190,11 +186,10 @@ class _Subordinated:
         return ends, work / self.q
 
     def _weights(self) -> tuple[Floats, Floats]:
-        """The weights of the products; what is cut off goes to the last."""
-        exactly, beyond = self.counts.exactly.copy(), self.counts.beyond.copy()
-        exactly[-1] += self.counts.rest
+        """The weights of the products; the time that is cut off goes to the last."""
+        beyond = self.counts.beyond.copy()
         beyond[-1] += self.counts.later
-        return exactly, beyond
+        return self.counts.exactly, beyond
 
     @cached_property
     def _matrix(self) -> Floats:
@@ -217,7 +212,12 @@ class _Subordinated:
                 if float(np.abs(y - x).sum(axis=1).max(initial=0.0)) * (last - k) <= SETTLED * size:
                     return ends + left * y, (work + later * y) / self.q
             x = y
+        self._cut_off()
         return ends, work / self.q
+
+    def _cut_off(self) -> None:
+        """The chain was not at rest where the law is cut off, so that the tail may count in the wrong state."""
+        self.cut = max(self.counts.rest, self.counts.later / (self.q * self.clock.mean()))
 
     @cached_property
     def _transposed(self) -> tuple[Ints, Narrow, Floats]:
@@ -236,7 +236,9 @@ class _Subordinated:
         size = float(np.abs(x).sum())
         if size > 0:
             exactly, beyond = self._weights()
-            kernels.uniformise(*self._transposed, self.stay, x.copy(), 0, exactly, beyond, SETTLED * size, ends, work)
+            done = kernels.uniformise(*self._transposed, self.stay, x.copy(), 0, exactly, beyond, SETTLED * size, ends, work)
+            if done >= len(exactly) - 1:
+                self._cut_off()
 
 
 class _Frozen:
