@@ -77,14 +77,14 @@ def converging(law: Law, k: int) -> Acyclic:
     if n > MOST_PHASES:
         raise Unfit(f"{k} stages a mean take {n} phases")
     pace = k / mean
-    weights, excess = _points(law, n, pace)
+    weights = _points(law, n, pace)
     beyond = 1.0 - float(np.sum(weights))
     alpha = np.concatenate([[max(0.0, beyond)], weights[:0:-1]])
     alpha[-1] += weights[0]
     alpha = _tidied(alpha)
     rates = np.full(n + 1, pace)
     if alpha[0] > 0:
-        rates[0] = alpha[0] / excess if excess > 0 else pace
+        rates[0] = 1 / _excess(law, n / pace, float(alpha[0]))
     else:
         alpha, rates = alpha[1:], rates[1:]
     first = int(np.flatnonzero(alpha)[0])
@@ -92,8 +92,16 @@ def converging(law: Law, k: int) -> Acyclic:
     return Acyclic(alpha=made.alpha, rates=tuple(r * made.mean() / mean for r in made.rates))
 
 
-def _points(law: Law, n: int, pace: float) -> tuple[Floats, float]:
-    """The chances of 0, 1, …, n points when every value goes to the two beside it in proportion, and the mean of what exceeds n points."""
+def _excess(law: Law, top: float, beyond: float) -> float:
+    """The mean of what exceeds ``top``, given that it does, which has the chance ``beyond``: over the quantiles on a logarithmic scale."""
+    y = np.linspace(0.0, 12.0, 241)
+    over = np.maximum(np.asarray(law.quantile(1 - beyond * np.exp(-y))) - top, 0.0)
+    found = float(_simpson(over * np.exp(-y), y[1]))
+    return found if 0 < found < math.inf else top
+
+
+def _points(law: Law, n: int, pace: float) -> Floats:
+    """The chances of 0, 1, …, n points when every value goes to the two beside it in proportion; what is beyond n points is left out."""
     atoms = law.atoms()
     if atoms is not None:
         return _points_of_atoms([(float(v), p) for v, p in atoms], n, pace)
@@ -103,21 +111,21 @@ def _points(law: Law, n: int, pace: float) -> tuple[Floats, float]:
     level = np.concatenate([[0.0], inside])
     last = float(law.cdf(n / pace))
     chance = np.diff(np.concatenate([level, [last]]))
-    excess = law.mean() - float(np.sum(1 - inside)) / pace
-    return np.maximum(chance, 0.0), max(0.0, excess)
+    return np.maximum(chance, 0.0)
 
 
-def _points_of_atoms(atoms: list[tuple[float, float]], n: int, pace: float) -> tuple[Floats, float]:
+def _points_of_atoms(atoms: list[tuple[float, float]], n: int, pace: float) -> Floats:
     chance = np.zeros(n + 1)
-    excess = 0.0
     for v, p in atoms:
-        x = min(v * pace, float(n))
+        x = v * pace
+        if x > n * (1 + 1e-9):
+            continue
+        x = min(x, float(n))
         j = min(int(x + 1e-9), n - 1) if n else 0
         part = x - j
         chance[j] += p * (1 - part)
         chance[min(j + 1, n)] += p * part
-        excess += p * max(0.0, v - n / pace)
-    return chance, excess
+    return chance
 
 
 def _tidied(alpha: Floats) -> Floats:

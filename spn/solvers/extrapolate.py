@@ -9,6 +9,7 @@ from itertools import pairwise
 
 NEAR = 0.3  # relative, to 2^p: what the ratio of successive differences may be off for column p to count as regular
 SLOW, FAST = 1.15, 20.0  # ratios between which a geometric series is summed
+STEADY = 0.1  # to which two ratios agree
 SAME = 1e-13
 
 
@@ -26,8 +27,8 @@ def limit(values: Sequence[float]) -> Limit:
     that an expansion in powers of 1/k has: 2 in the first, 4 in the second and so on. Where they do not (a law with corners or jumps that
     meets another one gives broken powers), the last regular column is summed as a geometric series.
 
-    The error is the last difference of the column that is used (or what the one before lets expect): larger than what is left of it, unless
-    the values converge slower than by half of a power. Infinite for a single value."""
+    The error is the last difference of the column that is used (or what the one before lets expect), or of its sum; both are larger than
+    what is left. Infinite for a single value."""
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return Limit(values[-1], 0.0 if len(values) > 1 and values[-2] == values[-1] else math.inf)
     column, ratio, order = list(values), 2.0, math.nan
@@ -39,12 +40,29 @@ def limit(values: Sequence[float]) -> Limit:
             break
         column = [b + (b - a) / (ratio - 1) for a, b in pairwise(column)]
         ratio *= 2
-    step = column[-1] - column[-2]
     found = _ratio(column) if len(column) > 2 and not _settled(column) else math.nan
-    rest = step / (found - 1) if SLOW < found < FAST else 0.0
-    before = (column[-2] - column[-3]) / ratio if len(column) > 2 else 0.0  # what the last one should be: it may be small by chance
-    slow = 1.0 if len(values) == 2 or found > 1.5 or math.isnan(found) else 3.0
-    return Limit(column[-1] + rest, slow * max(abs(step), abs(before), abs(rest)) + SAME * abs(column[-1]), order)
+    rounding = SAME * abs(column[-1])
+    if SLOW < found < FAST:
+        value = _geometric(column)
+        return Limit(value, _error_of_sum(column, value, found) + rounding, order)
+    step = column[-1] - column[-2]
+    before = (column[-2] - column[-3]) / (2 * ratio) if len(column) > 2 else 0.0  # what a step should be: one may be small by chance
+    slow = 3.0 if found <= SLOW and not _settled(column) else 1.0
+    return Limit(column[-1], slow * max(abs(step), abs(before)) + rounding, order)
+
+
+def _geometric(column: Sequence[float]) -> float:
+    """The sum of a geometric series, from its last three partial sums (A. C. Aitken, Proc. R. Soc. Edinb. 46 (1926) 289)."""
+    ratio = _ratio(column)
+    return column[-1] + (column[-1] - column[-2]) / (ratio - 1)
+
+
+def _error_of_sum(column: Sequence[float], value: float, ratio: float) -> float:
+    """What is left out of the sum itself; less where the sum one step earlier says the same."""
+    whole = max(abs(value - column[-1]), abs(column[-1] - column[-2]))
+    if len(column) < 4 or not abs(_ratio(column[:-1]) / ratio - 1) < STEADY:
+        return whole
+    return min(whole, 3 * abs(value - _geometric(column[:-1])) + 0.1 * whole)
 
 
 def _ratio(column: Sequence[float]) -> float:

@@ -118,7 +118,7 @@ def test_chance_from_immediates_and_from_delays() -> None:
 
 @pytest.mark.parametrize("work", [10, course.MOST_WORK])
 def test_many_forks(monkeypatch, work: int) -> None:
-    """A random walk on a circle of 101 places, one step a second: it is everywhere for the same time. In double precision beyond a limit."""
+    """A random walk on a circle of 101 places, one step a second: it is everywhere for the same time. Beyond a limit in doubles."""
     monkeypatch.setattr(course, "MOST_WORK", work)
     n = 101
     b = NetBuilder()
