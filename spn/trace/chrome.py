@@ -90,9 +90,11 @@ class Events:
             if not fine:
                 self._odd(event, start, duration, use)
                 continue
-            if start >= FINE and start > self.coarsest and start % 1.0:
-                self.coarsest = start
             start_ns, duration_ns = round(start * 1000), round(duration * 1000) or 1
+            if start >= FINE and start.__class__ is float:  # the product would lose what the double still has
+                start_ns = int(start) * 1000 + round(start % 1.0 * 1000)
+                if start % 1.0:
+                    self.coarsest = max(self.coarsest, start)
             try:
                 thread = rows[get("pid"), get("tid")]
             except (KeyError, TypeError):
@@ -134,12 +136,11 @@ class Events:
         if not isinstance(node, str) or not node:
             return label, -1
         kind = classify.tensorflow_kind(op)
-        name = f"{op} {node}" if kind is Kind.COMMUNICATION and node != op else node
-        self.table.types.setdefault(name, op)
-        inputs = tuple(str(v) for k, v in arguments.items() if k.startswith("input"))
+        self.table.types.setdefault(node, op)
+        inputs = tuple(str(v).lstrip("^").partition(":")[0] for k, v in arguments.items() if k.startswith("input"))
         if inputs:
             self.inputs[self.entry] = inputs
-        return self.table.label(name, kind, Layer.HOST, classify.collective(op) if kind is Kind.COMMUNICATION else Collective.NONE), -1
+        return self.table.label(node, kind, Layer.HOST, classify.collective(op) if kind is Kind.COMMUNICATION else Collective.NONE), -1
 
     def _code(self, category: Any, name: Any) -> tuple[int, int]:
         """Label and use of events of this category and name, looked up once for each pair."""
@@ -161,6 +162,7 @@ class Events:
         pattern = classify.collective(name) if kind is Kind.COMMUNICATION else Collective.NONE
         label = self.table.label(name, kind, layer, pattern)
         if category == "Op":
+            self.seen.add("TensorFlow timeline")
             return label, _NODE
         if layer is Layer.DEVICE:
             return label, _DEVICE
@@ -173,8 +175,6 @@ class Events:
     def _sign(self, category: str, name: str) -> None:
         if category in ("cpu_op", "operator", "kernel", "cuda_runtime", "user_annotation") or STEP_MARK.match(name):
             self.seen.add("Kineto")
-        elif category == "op":
-            self.seen.add("TensorFlow timeline")
         elif name.startswith(("NEGOTIATE_", "HOROVOD_")):
             self.seen.add("Horovod timeline")
         elif name.startswith("Comm.byteps") or (name[:5] in ("push-", "pull-") and name[5:].isdecimal()):
@@ -253,7 +253,7 @@ class Events:
         arguments = event.get("args")
         size = classify.size(arguments) if isinstance(arguments, dict) else -1
         self.halves.extend(
-            (self._thread(event), round(moment * 1000), begins, label if use != _MARK else -2 - label, number, size, self.entry)
+            (self._thread(event), _nanoseconds(moment), begins, label if use != _MARK else -2 - label, number, size, self.entry)
         )
 
     def _async(self, event: Event, begins: bool) -> None:
@@ -270,10 +270,10 @@ class Events:
         if begins:
             label, use = self._code(event.get("cat"), event.get("name"))
             thread = self.table.thread(str(event.get("pid", "")), ASYNC)
-            stack.append((round(moment * 1000), label if use != _MARK else -2 - label, thread, size, self.entry))
+            stack.append((_nanoseconds(moment), label if use != _MARK else -2 - label, thread, size, self.entry))
         elif stack:
             start, label, thread, told, entry = stack.pop()
-            self._paired(label, thread, start, round(moment * 1000), max(size, told), entry)
+            self._paired(label, thread, start, _nanoseconds(moment), max(size, told), entry)
         else:
             self.table.problem("end without a begin", name)
 
@@ -284,7 +284,7 @@ class Events:
         key = (category, str(event.get("id")))
         flow = self.flow_ids.setdefault(key, len(self.flow_ids))
         enclosing = phase < 2 or event.get("bp") == "e"
-        self.flows.extend((flow, phase, self._thread(event), round(moment * 1000), enclosing))
+        self.flows.extend((flow, phase, self._thread(event), _nanoseconds(moment), enclosing))
 
     def _paired(self, label: int, thread: int, start: int, end: int, size: int, entry: int) -> None:
         """A record made of a begin and an end."""
@@ -367,7 +367,7 @@ def trace(events: Events, about: Mapping[str, Any], path: str, sha256: str) -> T
         step=step_of(launched, marks),
         marks=marks,
         kind=kind,
-        dependencies=np.concatenate([launches, flows, inputs]),
+        dependencies=np.unique(np.concatenate([launches, flows, inputs]), axis=0),
     )
 
 
@@ -471,6 +471,12 @@ def _inputs(events: Events, columns: Columns) -> Ints:
         pairs += [(i, latest[name]) for name in events.inputs.get(entry, ()) if name in latest]
         latest[names[label]] = i
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _nanoseconds(microseconds: float) -> int:
+    """Of a time; what a double tells of a late one is kept."""
+    whole = int(microseconds // 1)
+    return whole * 1000 + round((microseconds - whole) * 1000)
 
 
 def _rank(about: Mapping[str, Any]) -> int:

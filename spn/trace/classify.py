@@ -65,6 +65,8 @@ def classify(category: str, name: str) -> tuple[Kind, Layer]:
         return (Kind.WAIT if category == "cuda_sync" or _WAIT.search(name) else Kind.OTHER), Layer.HOST
     if category in _NOT_WORK:
         return Kind.OTHER, Layer.HOST
+    if name.startswith("aten::") and category not in ("cpu_op", "operator"):  # the old profiler of autograd gives no category
+        return Kind.COMPUTE, Layer.HOST
     if _COLLECTIVE_RANGE.search(name):
         return Kind.COMMUNICATION, Layer.HOST if category in ("cpu_op", "operator") else Layer.RANGE
     if category in ("cpu_op", "operator"):

@@ -27,6 +27,7 @@ _KERNEL, _COPY, _FILL = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCP
 _CALL, _SYNC, _NVTX = "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "NVTX_EVENTS"
 _TABLES = (_CALL, _KERNEL, _COPY, _FILL, _SYNC, _NVTX)
 _STEP = re.compile(r"(?:iteration|iter|step)[\s_#:]*(\d{1,18})$", re.IGNORECASE)
+_LATEST = 2**61  # nanoseconds
 _DIRECTIONS = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
 
 
@@ -44,7 +45,7 @@ def read(source: Source, options: Mapping[str, str]) -> Trace:
     try:
         connection = sqlite3.connect(f"file:{quote(str(Path(source.plain).resolve()))}?mode=ro", uri=True)
         try:
-            present = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+            present = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not present & set(_TABLES):
                 listed = ", ".join(sorted(present)[:6])
                 raise refuse(DataError, "E0802", f"{source.path} is a database, but not of Nsight Systems (its tables: {listed})")
@@ -70,10 +71,10 @@ def _rows(
     for name in (t for t in _TABLES if t in present):
         for row in _select(connection, name):
             entry += 1
-            start, end, text = row["start"], row["end"], _text(name, row, names)
+            start, end, text = row.get("start"), row.get("end"), _text(name, row, names)
             if name == _NVTX and (end is None or start is None):
                 continue  # a mark, or a range's other half: no duration
-            if not isinstance(start, int) or not isinstance(end, int):
+            if not isinstance(start, int) or not isinstance(end, int) or max(abs(start), abs(end)) > _LATEST:
                 table.problem("event without a time or duration", text)
             elif end <= start:
                 _odd(table, text, end - start)
@@ -81,7 +82,7 @@ def _rows(
                 marks.append((start, int(mark[1]), end - start))
             else:
                 key = row.get("correlationId")
-                key = key if isinstance(key, int) and key >= 0 else -1
+                key = key if isinstance(key, int) and key >= 0 else -1  # SQLite's integers have 64 bits
                 if name == _CALL and key >= 0:
                     pairs.append((key, start))
                 size = row.get("bytes")

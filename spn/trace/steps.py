@@ -327,6 +327,9 @@ def _whole(sent: Ints, number: Ints) -> tuple[Flags, tuple[Problem, ...]]:
 def unknown_operation(trace: Trace, name: str) -> SpnError:
     """The DataError for a name that the trace does not hold: the nearest name, and what there is."""
     counts = trace.counts()
+    if name in counts:
+        help = "graphs of execution tell what ran and in which order, not for how long"
+        return refuse(DataError, "E0804", f"{trace.origin.path} tells no duration of {name!r}", help=help)
     near = nearest(name, counts)
     listed = ", ".join(f"{op} ({n})" for op, n in list(counts.items())[:8]) or "nothing"
     more = f" and {len(counts) - 8} more" if len(counts) > 8 else ""

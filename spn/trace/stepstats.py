@@ -25,6 +25,7 @@ from spn.trace.wire import BYTES, Value, WireError, fields, text, view, whole
 _LABEL = re.compile(r"^(?P<name>\S+) = (?P<op>\w+)\((?P<inputs>[^)]*)\)")
 _RECEIVED = re.compile(r"(?:\[[^\]]*\] )*(?:edge_\d+_)?(?P<tensor>\S+) from (?P<source>/\S+) to (?P<target>/\S+)")
 _TASK = re.compile(r"/job:(?P<job>[^/]+)(?:/replica:\d+)?/task:(?P<task>\d+)")
+_LATEST = 2**61  # nanoseconds, and bytes
 _CLIENT = re.compile(r"_S\d+$|/_\d+$")  # how a partition's graph calls a tensor that it received
 
 
@@ -57,14 +58,16 @@ class Run:
         self.entry += 1
         label, inputs = self._label(node)
         start, duration = _time(node)
-        if start <= 0 or duration < 0:
-            self.table.problem("negative duration" if duration < 0 else "event without a time or duration", node.name)
+        if not 0 < start < _LATEST or not 0 <= duration < _LATEST:
+            self.table.problem("event without a time or duration", node.name)
             return
         if inputs:
             self.inputs[self.entry] = inputs
         thread = self.table.thread(short(device), f"{device.rpartition('/')[2]} ({node.thread})")
         self.ranks.setdefault(thread, rank_of(device))
-        self.table.add(label, thread, start, duration, node.size if self.entry in self.sent else -1, -1, -1, self.entry)
+        self.table.add(
+            label, thread, start, duration, node.size if self.entry in self.sent and node.size < _LATEST else -1, -1, -1, self.entry
+        )
 
     def _label(self, node: Node) -> tuple[int, tuple[str, ...]]:
         received = _RECEIVED.match(node.label) if node.name == "RecvTensor" else None

@@ -141,12 +141,14 @@ def _event(space: Space, plane: Plane, line: str, thread: int, line_start: int, 
     elif duration == 0:
         space.table.problem("duration of 0", name)
         space.table.zeros[name] += 1
-    elif isinstance(stats.get(_STEP), int):
+    elif isinstance(stats.get(_STEP), int) and stats[_STEP] < _LATEST:
         space.marks.append((start_ns, max(0, stats[_STEP]), max(1, duration_ns)))
     else:
         size = stats.get("bytes_accessed", stats.get("bytes", -1)) if "Memcpy" in name else -1
         label = _label(space.table, plane.name, line, name)
-        space.table.add(label, thread, start_ns, max(1, duration_ns), size if isinstance(size, int) else -1, -1, -1, space.entry)
+        space.table.add(
+            label, thread, start_ns, max(1, duration_ns), size if isinstance(size, int) and 0 <= size < _LATEST else -1, -1, -1, space.entry
+        )
 
 
 def _label(table: Table, plane: str, line: str, name: str) -> int:

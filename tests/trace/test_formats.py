@@ -149,16 +149,8 @@ def nsight(path: Path) -> Path:
         db.executemany(
             "INSERT INTO StringIds VALUES (?, ?)", [(1, "gemm"), (2, "ncclDevKernel_AllReduce_Sum_f32"), (3, "cudaLaunchKernel")]
         )
-        db.execute(
-            f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, {kernels})"
-        )
-        db.execute(
-            "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER)"
-        )
-        db.execute(
-            "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, bytes INTEGER, copyKind INTEGER)"
-        )
-        db.execute("CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, text TEXT, textId INTEGER, globalTid INTEGER)")
+        for name, columns in TABLES.items():
+            db.execute(f"CREATE TABLE {name} (start, 'end', {columns})")
         for i in range(3):
             at = 1000 * i
             db.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, NULL, 5)", (at, at + 100, f"iteration {i}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from spn.errors import DataError
-from spn.trace import Kind, Layer, Trace, busy, read, steps
+from spn.trace import Collective, Kind, Layer, Trace, busy, collectives, phases, read, steps
 from spn.trace.intervals import merge
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "traces"
@@ -177,6 +178,254 @@ def test_defects_that_can_be_lived_with(name: str) -> None:
     if len(trace.mark_number) == 2:
         assert steps(trace).step.tolist() == [1_000_000, 1_200_000]
         assert trace.start_ns.min() == 1_100_000
+
+
+def microseconds(trace: Trace, chosen: Any) -> Any:
+    return trace.duration_ns[chosen] / 1000
+
+
+# --- TensorFlow ----------------------------------------------------------------------------------------------------------------------
+
+TF1 = [f"tf1/ikhlestov_CPU_timeline_02_step_{i}.json" for i in range(3)] + ["tf1/ikhlestov_CPU_timeline_03_merged_5_runs.json"]
+
+
+@pytest.mark.parametrize("path", TF1)
+def test_timelines_of_tensorflow_1(path: str) -> None:
+    trace, figures = read(SHARED / path), expected(path)
+    assert trace.origin.format == "TensorFlow timeline"
+    assert (trace.origin.events, len(trace)) == (figures["n_events"], figures["n_X"])
+    assert trace.span_ns() == 1000 * figures["span_us"]
+    assert trace.duration_ns.sum() == 1000 * figures["sum_dur_us"]
+    assert set(trace.nodes) == set(figures["by_device"])
+    type_ = np.array(trace.types)[trace.operation]
+    assert {op: int(microseconds(trace, type_ == op).sum()) for op in figures["top_ops"]} == figures["top_ops"]
+    assert len(steps(trace)) == (5 if "merged" in path else 1)
+    events = [e for e in json.loads((SHARED / path).read_text(encoding="utf-8"))["traceEvents"] if e["ph"] == "X"]
+    inputs = {(e["args"]["name"], v.lstrip("^").partition(":")[0]) for e in events for k, v in e["args"].items() if k.startswith("input")}
+    told = {(trace.operations[trace.operation[a]], trace.operations[trace.operation[b]]) for a, b in trace.dependencies.tolist()}
+    assert {pair for pair in inputs if pair[1] in trace.operations} <= told
+
+
+def test_a_real_parameter_server_job() -> None:
+    """60 steps of one worker: exact bytes, phases of both directions, and the time of every operation."""
+    figures = expected("tf1_ps/n1_200mbit_runmetadata.tar.gz")
+    trace = read(SHARED / "tf1_ps/n1_200mbit_runmetadata.tar.gz")
+    assert (len(trace.parts), len(trace)) == (figures["n_files"], figures["rows"])
+    assert trace.mark_number.tolist() == list(range(60))
+    assert trace.mark_duration_ns.mean() / 1000 == pytest.approx(figures["span_us_mean"], abs=2)
+    assert trace.mark_duration_ns.std(ddof=1) / 1000 == pytest.approx(figures["span_us_sd"], rel=1e-3)
+    found = phases(trace)
+    worker, server = trace.nodes.index("/job:worker/task:0"), trace.nodes.index("/job:ps/task:0")
+    down, up = (found.source == server) & (found.target == worker), (found.source == worker) & (found.target == server)
+    assert len(found) == down.sum() + up.sum()
+    for chosen, name in ((down, "downlink"), (up, "uplink")):
+        sent = Counter(np.bincount(found.mark[chosen], found.bytes[chosen]).astype(int).tolist())
+        assert sent == {int(k): v for k, v in figures[f"{name}_bytes_per_step"].items()}
+        length = found.length_ns[chosen & (found.bytes > 4)].mean() / 1000  # the other one is the learning rate
+        assert length == pytest.approx(figures[f"{name}_phase_us_mean"], abs=1e-3)
+    for name, row in figures["pyfunc_us"].items():
+        operation = next(op for op in trace.operations if op.rpartition("/")[2] == name)
+        values = microseconds(trace, trace.select(operation))
+        assert (len(values), values.mean()) == (row["n"], pytest.approx(row["mean"], abs=1.5))  # whole microseconds there
+    for name, row in figures["recv_us"].items():
+        values = microseconds(trace, trace.select(f"RecvTensor {name}"))
+        assert (len(values), values.mean()) == (row["n"], pytest.approx(row["mean"], abs=0.01))
+
+
+def test_three_cut_steps_of_it_are_left_out() -> None:
+    trace = read(SHARED / "tf1_ps/n1_200mbit_runmetadata.tar.gz")
+    found = steps(trace)
+    assert len(found) == 57
+    assert set(found.bytes.tolist()) == {8388608 + 8388612}
+    assert [(p.what, p.count) for p in found.problems] == [("step that lacks transfers, left out", 3)]
+    assert found.compute.mean() / found.step.mean() < 0.2  # the job waits for its link
+    rate = phases(trace, found)
+    large = rate.bytes > 4
+    assert (rate.bytes[large].sum() / rate.length_ns[large].sum()) * 1e9 == pytest.approx(25e6, rel=0.05)
+
+
+def test_three_forms_of_one_step_agree() -> None:
+    forms = [read(SHARED / f"tf1_ps/n1_200mbit_w0_step010.{end}") for end in ("RunMetadata.pb", "step_stats.json", "timeline.json")]
+    binary, text, timeline = forms
+    assert binary.operations == text.operations
+    for column in ("operation", "start_ns", "duration_ns", "bytes", "kind", "rank"):
+        assert (getattr(binary, column) == getattr(text, column)).all()
+    assert (binary.dependencies == text.dependencies).all()
+    shared = [name for name in timeline.operations if name in binary.operations and timeline.counts()[name] == 1]
+    assert len(shared) > 50
+    for name in shared:
+        assert abs(int(timeline.duration_ns[timeline.named(name)][0]) - int(binary.duration_ns[binary.named(name)][0])) <= 2000
+    assert {f.mark_number.tolist()[0] for f in forms} == {0}
+
+
+def test_profiles_of_tensorflow_2() -> None:
+    path = "tf2/sagemaker_tf2_profile.trace.json.gz"
+    trace, figures = read(SHARED / path), expected(path)
+    assert trace.origin.format == "TensorFlow profile"
+    assert (trace.origin.events, len(trace)) == (figures["n_events"] - 1, figures["n_X"])  # the last one is empty
+    assert trace.span_ns() == 1000 * figures["span_us"]
+    assert list(trace.counts().items())[:3] == [tuple(row) for row in sorted(figures["top"], key=lambda r: (-r[1], r[0]))[:3]]
+    path = "selfmade/tf2_train8_cpu.xplane.pb"
+    trace, figures = read(SHARED / path), expected(path)
+    assert trace.origin.events == figures["events"]
+    assert trace.origin.about["planes"] == figures["planes"]
+    assert len(trace.mark_number) == figures["train_steps"]
+    assert trace.mark_duration_ns.mean() / 1000 == pytest.approx(figures["train_mean_us"], abs=1e-3)
+    assert trace.mark_duration_ns[:4].tolist() == [round(ps / 1000) for ps in figures["train_dur_ps_first4"]]
+
+
+# --- graphs, databases, tables, logs ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "nodes"),
+    [
+        ("et/param_resnet_2gpu_et_v1_1_0.json.gz", "nodes"),
+        ("et/hta_simple_add_et.json.gz", "nodes"),
+        ("selfmade/ddp_gloo_rank0_et.json.gz", "nodes"),
+        ("et/param_dlrm_8gpu_allranks_et_v1_0_1.tar.gz", "nodes_each"),
+    ],
+)
+def test_execution_traces(path: str, nodes: str) -> None:
+    trace, figures = read(SHARED / path), expected(path)
+    files = len(trace.parts)
+    assert trace.origin.format == "PyTorch Execution Trace"
+    assert len(trace) == figures[nodes] * files
+    assert trace.problems == ()  # no parent is missing
+    for name in ("record_param_comms", "nccl:all_reduce", "nccl:all_to_all", "nccl:broadcast"):
+        if name in figures:
+            assert trace.counts()[name] == figures[name] * files
+    if "resnet" in path:
+        sent = trace.named("record_param_comms") & (trace.collective == Collective.ALL_REDUCE)
+        assert int(trace.bytes[sent].sum()) == 3 * 4 * 25_557_032  # parameters of ResNet-50, three steps
+        assert set(trace.group[sent].tolist()) == {2}
+
+
+def test_chakra() -> None:
+    trace, figures = read(SHARED / "chakra/small_chakra.0.json"), expected("chakra/small_chakra.0.json")
+    assert len(trace) == figures["n_nodes"]
+    assert microseconds(trace, trace.duration_ns > 0).sum() == figures["sum_runtime"]
+    assert int((trace.kind == Kind.COMMUNICATION).sum()) == figures["types"]["7"]
+    ranks = read([SHARED / f"chakra/astrasim_all_reduce_4npus_1MB.{i}.et" for i in range(4)])
+    figures = expected("chakra/astrasim_all_reduce_4npus_1MB.0.et")
+    assert ranks.parts[0].about["version"] == figures["version"]
+    assert ranks.bytes.tolist() == [figures["comm_size_sum"]] * 4
+    assert ranks.duration_ns.tolist() == [-1] * 4
+    assert set(ranks.collective.tolist()) == {Collective.ALL_REDUCE}
+
+
+def test_nsight() -> None:
+    path = "nsight/nvfuser_report1.sqlite"
+    trace, figures = read(SHARED / path), expected(path)
+    kernel = (trace.layer == Layer.DEVICE) & (trace.kind != Kind.MEMORY)
+    assert (int(kernel.sum()), int(trace.duration_ns[kernel].sum())) == (figures["kernels"], figures["kernel_ns_sum"])
+    assert {trace.threads[t] for t in trace.thread[kernel]} == {f"GPU 0/stream {s}" for s in figures["streams"]}
+    assert int(np.isin(trace.dependencies[:, 0], np.flatnonzero(kernel)).sum()) == figures["kernel_runtime_join"]
+    for name, (count, total) in (("Memcpy DtoH", figures["memcpy"]), ("Memset", figures["memset"])):
+        chosen = trace.named(name)
+        assert int(chosen.sum()) == count
+        assert total in (int(trace.duration_ns[chosen].sum()), int(trace.bytes[chosen].sum()))
+    nvtx = (trace.layer == Layer.RANGE).sum() + sum(trace.zeros.get(n, 0) for n in trace.operations)
+    assert nvtx == figures["nvtx_ranges"]
+
+
+def test_phases_of_eight_ranks_in_parquet_and_in_chrome() -> None:
+    pytest.importorskip("pyarrow")
+    path = "straggler/bytedance_ST_8rank.parquet"
+    trace, figures = read(SHARED / path, unit="s"), expected(path)
+    zeros = sum(trace.zeros.values())
+    assert len(trace) + zeros == figures["rows"]
+    assert np.unique(trace.rank).tolist() == list(range(figures["ranks"]))
+    assert len(np.unique(trace.mark_number)) == figures["steps"]
+    for name, row in figures["optypes"].items():
+        values = microseconds(trace, trace.select(name)) / 1e6
+        assert len(values) + trace.zeros.get(name, 0) == row["count"]
+        if len(values):
+            assert values.mean() == pytest.approx(row["mean"], abs=6e-7)
+            assert values.std(ddof=1) == pytest.approx(row["std"], abs=6e-7)
+    ends = [(trace.mark_start_ns + trace.mark_duration_ns)[trace.mark_number == n].max() for n in np.unique(trace.mark_number)]
+    starts = [trace.mark_start_ns[trace.mark_number == n].min() for n in np.unique(trace.mark_number)]
+    assert (np.array(ends) - np.array(starts)).mean() / 1e9 == pytest.approx(figures["step_span_s_mean"], abs=1e-5)
+    path = "straggler/bytedance_ST_8rank_timeline.json.gz"
+    assert read(SHARED / path).origin.events == expected(path)["n_events"]
+
+
+def test_a_log_of_collectives() -> None:
+    path = "aicb/A100_example_comm_log.csv"
+    with pytest.raises(DataError, match="names no unit"):
+        read(SHARED / path)
+    trace, figures = read(SHARED / path, unit="ms"), expected(path)
+    assert trace.counts() == figures["types"]
+    for name, median in figures["elapsed_ms_median"].items():
+        assert np.median(microseconds(trace, trace.select(name))) / 1000 == pytest.approx(median, abs=2e-6)
+        size = trace.bytes[trace.select(name)]
+        assert int(size[size >= 0].sum()) == figures["msg_bytes"][name]
+    assert set(trace.group.tolist()) >= {4}
+
+
+def test_a_training_log() -> None:
+    path = "logs/nanogpt_cpu_60iters.log"
+    trace, figures = read(SHARED / path), expected(path)
+    times = microseconds(trace, trace.duration_ns > 0) / 1000
+    assert (len(times), times[0]) == (figures["iters"], figures["first_ms"])
+    assert times.mean() == pytest.approx(figures["mean_all_ms"], abs=1e-3)
+    assert times[1:].mean() == pytest.approx(figures["mean_without_first_ms"], abs=1e-3)
+
+
+def test_horovod_and_byteps() -> None:
+    path = "horovod/sagemaker_horovod_small.json"
+    trace, figures = read(SHARED / path), expected(path)
+    assert trace.origin.events == figures["n_events"]
+    assert microseconds(trace, trace.select("NEGOTIATE_ALLREDUCE")).tolist() == figures["NEGOTIATE_ALLREDUCE"]["us"]
+    assert {p.what: p.count for p in trace.problems} == {"begin without an end": figures["open_B"]}
+    assert trace.origin.about["ranks_seen"] == figures["ranks_seen"]
+    trace = read(SHARED / "byteps/byteps_comm_doc_excerpt.json")
+    assert trace.origin.format == "BytePS timeline"
+    assert set(trace.kind.tolist()) == {Kind.COMMUNICATION}
+    path = "byteps/byteps_server_profile_doc_excerpt.json"
+    trace, figures = read(SHARED / path), expected(path)
+    assert [int(microseconds(trace, trace.select(f"push-{n}"))[0]) for n in (9, 11)] == [figures["push-9_us"], figures["push-11_us"]]
+    assert trace.problems[0].example == figures["open"]
+
+
+def test_waiting_inside_collectives_of_all_ranks() -> None:
+    """Sizes are alike on all ranks and times are not: the skew of arrival lies inside the kernels."""
+    found = collectives(read(SHARED / "kineto/param_dlrm_8gpu_allranks_kineto.tar.gz"))
+    figures = expected("kineto/param_dlrm_8gpu_allranks_kineto.tar.gz")
+    assert (len(found), found.ranks) == (figures["allreduce_count"] + figures["all_to_all_count"], tuple(range(8)))
+    for rank, row in figures["per_rank"].items():
+        assert found.duration_ns[:, int(rank)].sum() / 1000 == pytest.approx(row["comm_union_us"], abs=1)
+    assert (found.wait_ns.min(axis=1) == 0).all()
+    assert found.service_ns.sum() < 0.2 * found.duration_ns.sum(axis=0).min()
+
+
+# --- defects -----------------------------------------------------------------------------------------------------------------------------
+
+CASES = SHARED.parent / "cases" / "malformed"
+TRACES = sorted(p.parent.name for p in CASES.glob("trace-*/expected.json"))
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_malformed_traces(name: str) -> None:
+    """What must happen with each: an error that says where, or records as told."""
+    wanted = json.loads((CASES / name / "expected.json").read_text(encoding="utf-8"))
+    outcome, (file,) = wanted["expected"], wanted["inputs"]
+    if outcome["outcome"] == "error":
+        with pytest.raises(DataError, match="E080"):
+            read(CASES / name / file)
+        return
+    trace = read(CASES / name / file)
+    zero = sum(trace.zeros.values())
+    events = outcome.get("events", outcome.get("events_if_repaired", outcome.get("events_with_dur", outcome.get("good_events"))))
+    assert events is None or len(trace) + zero == events
+    assert "total_dur_us" not in outcome or trace.duration_ns.sum() == round(1000 * outcome["total_dur_us"])
+    assert "span_us" not in outcome or trace.span_ns() == round(1000 * outcome["span_us"])
+    told = outcome.get("durations")
+    if isinstance(told, dict):
+        assert {trace.operations[o]: d / 1000 for o, d in zip(trace.operation, trace.duration_ns.tolist(), strict=True)} == told
+    elif told is not None:
+        assert sorted(trace.duration_ns.tolist()) == [1000 * d for d in told]
+    assert outcome["outcome"] == "accept" or trace.problems or "strings" in name
 
 
 @pytest.mark.parametrize("name", ["07_unescaped_quote.json", "27_empty.json", "sagemaker_jsonlines_ok.json"])
