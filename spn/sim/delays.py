@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -56,6 +57,8 @@ class Tokens:
 class TokenStream(Stream):
     """A long run cut into batches of equally many tokens; rows are (tokens, sums of what each time says)."""
 
+    TRACED: ClassVar[bool] = False
+
     def __init__(self, crew: Crew, number: int, batch: int, found: Way, tell: Callable[[Floats], Floats]) -> None:
         super().__init__(crew, number, batch)
         self.tell = tell
@@ -63,9 +66,9 @@ class TokenStream(Stream):
         self.times: list[Floats] = []  # of each batch
         self.open: list[float] = []
 
-    def extend(self, count: int) -> None:
+    def extend(self, count: int, *, simulate: bool = True) -> None:
         """Run until there are ``count`` batches, or nothing happens any more."""
-        while len(self.rows) < count and not self.still:
+        while simulate and len(self.rows) < count and not self.still:
             self._some()
             while len(self.open) >= self.batch:
                 times, self.open = np.array(self.open[: self.batch]), self.open[self.batch :]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -32,14 +32,6 @@ ALL_KERNELS = (KERNELS, DIRECT_KERNELS)
 IN_PYTHON = (Trajectory, DirectTrajectory)
 LOT = 64  # items that a thread takes at a time, where there are many
 CHUNK = 500_000  # firings between two looks at the clock and for an interruption
-
-
-@runtime_checkable
-class Draws(Protocol):
-    """A trajectory that draws from a generator of its own and knows whether it did."""
-
-    @property
-    def drew(self) -> bool: ...
 
 
 def generator(seed: int, stream: int) -> np.random.Generator:
@@ -135,10 +127,8 @@ class Crew:
         return CompiledDirect(self.compiled, self.primitives, tables, rng, self._start)
 
     def drew(self, engine: Engine, stream: int) -> bool:
-        """Whether the trajectory drew anything. What does without is the same in every replication."""
-        if isinstance(engine, Draws):
-            return engine.drew
-        return bool(engine.rng.bit_generator.state != generator(self.seed, stream).bit_generator.state)
+        """Whether the trajectory of that number drew anything. What does without is the same in every replication."""
+        return engine.drew
 
     def run(self, engine: Engine, firings: int, horizon: float) -> Ending:
         """Run an engine in chunks, so that an interruption is noticed. Raises :class:`spn.sim.control.Stopped`."""
@@ -187,7 +177,10 @@ class Crew:
 class Stream:
     """One long run cut into batches of equally many firings; ``rows`` are (time, sums) per batch, ``firings`` is how far they reach. It
     begins anew, or goes on where ``engine``, the crew's trajectory of that number, has arrived. Points that its ``track`` knows are not
-    simulated again; the engine follows when it is needed."""
+    simulated again; the engine follows when it is needed. A kind of stream that keeps more than that is not ``TRACED``: it is simulated
+    here, from the beginning."""
+
+    TRACED: ClassVar[bool] = True
 
     def __init__(self, crew: Crew, number: int, batch: int, engine: Engine | None = None, track: Track | None = None) -> None:
         self.crew = crew
@@ -195,7 +188,7 @@ class Stream:
         self.batch = batch
         self.engine = engine or crew.trajectory(number, kernel=False)
         self.kernel = not isinstance(self.engine, IN_PYTHON)
-        self.track = track if track is not None else crew.track()
+        self.track = track if track is not None or not self.TRACED else crew.track()
         self.rows: list[Floats] = []
         self.still = False
         self.firings = self.engine.firings
@@ -216,8 +209,10 @@ class Stream:
 
     def switch(self) -> None:
         """Go on with the kernel: it makes the same draws, so it is brought to the same point and takes over."""
-        self._drew = self.drew
+        self._drew, done = self.drew, self.engine.firings
         self.engine, self.kernel = self.crew.trajectory(self.number, kernel=True), True
+        if not self.TRACED and done:
+            self.engine.run(done, np.inf)
 
     def extend(self, count: int, *, simulate: bool = True) -> None:
         """Run until there are ``count`` batches, or nothing happens any more; without ``simulate`` as far as the track knows. A batch in
