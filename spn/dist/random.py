@@ -9,9 +9,9 @@ Trans. Math. Softw. 26(3), 2000). :mod:`spn.dist.kernels` draws the same, compil
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 
@@ -91,17 +91,6 @@ class Random:
         self._begun = words
         self._widths, self._accept, self._heights = tables()
         self._normal_widths, self._normal_accept, self._normal_heights = normal_tables()
-
-    def state(self) -> tuple[int, ...]:
-        """All that :meth:`at` needs to go on from here: the words now, and those at the beginning."""
-        return (*self.words, *self._begun)
-
-    @classmethod
-    def at(cls, state: Sequence[int]) -> Self:
-        """A stream that goes on from a state."""
-        made = cls((state[4], state[5], state[6], state[7]))
-        made.words = (state[0], state[1], state[2], state[3])
-        return made
 
     @property
     def drew(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -55,6 +56,8 @@ class Tokens:
 
 class TokenStream(Stream):
     """A long run cut into batches of equally many tokens; rows are (tokens, sums of what each time says)."""
+
+    TRACED: ClassVar[bool] = False
 
     def __init__(self, crew: Crew, number: int, batch: int, found: Way, tell: Callable[[Floats], Floats]) -> None:
         super().__init__(crew, number, batch)

@@ -47,7 +47,7 @@ from spn.sim.layout import RESTART_AFTER
 from spn.sim.loop import zero_time_loop
 from spn.sim.meter import Meter
 from spn.sim.room import ALWAYS, most_clocks, too_many
-from spn.sim.snapshot import Snapshot, generator_state, kind, set_generator
+from spn.sim.snapshot import Snapshot, kind, set_source, source_state
 
 Item = TypeVar("Item")
 Instant = tuple[float, float]  # (base, ticks); also for amounts of work and differences
@@ -186,8 +186,7 @@ class Trajectory:
     def snapshot(self) -> Snapshot:
         """See :meth:`spn.sim.engine.Engine.snapshot`."""
         rest = {
-            "generator": generator_state(self.random) if isinstance(self.random, np.random.Generator) else None,
-            "stream": list(self.random.state()) if isinstance(self.random, Random) else [],
+            "sources": [source_state(s) for s in self._sources()],
             "now": self.now,
             "time": self.time,
             "firings": self.firings,
@@ -205,10 +204,9 @@ class Trajectory:
     def restore(self, snapshot: Snapshot, *, draws: bool = True) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""
         rest = snapshot.of(self).rest
-        if draws and isinstance(self.random, np.random.Generator):
-            set_generator(self.random, rest["generator"])
-        elif draws:
-            self.random = Random.at(rest["stream"])
+        for source, state in zip(self._sources(), rest["sources"], strict=True):
+            if draws:
+                set_source(source, state)
         self.now, self.time, self.firings = _instant(rest["now"]), rest["time"], rest["firings"]
         self.marking = tuple(rest["marking"])
         self._started, self._limit, self._at_instant = rest["started"], rest["limit"], list(rest["at_instant"])
@@ -219,6 +217,10 @@ class Trajectory:
             for name in PROGRESS:
                 setattr(pace, name, _instant(held[name]) if isinstance(held[name], Sequence) else held[name])
         self.meter.hold(rest["meter"])
+
+    def _sources(self) -> list[Source]:
+        """All that it draws from."""
+        return [self.random, *self.work_streams.values(), *self.choice_streams.values()]
 
     def reseed(self, rng: np.random.Generator) -> None:
         """Draw from the stream that has the seed of another generator from now on. What is drawn already stays."""

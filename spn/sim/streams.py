@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -177,7 +177,10 @@ class Crew:
 class Stream:
     """One long run cut into batches of equally many firings; ``rows`` are (time, sums) per batch, ``firings`` is how far they reach. It
     begins anew, or goes on where ``engine``, the crew's trajectory of that number, has arrived. Points that its ``track`` knows are not
-    simulated again; the engine follows when it is needed."""
+    simulated again; the engine follows when it is needed. A kind of stream that keeps more than that is not ``TRACED``: it is simulated
+    here, from the beginning."""
+
+    TRACED: ClassVar[bool] = True
 
     def __init__(self, crew: Crew, number: int, batch: int, engine: Engine | None = None, track: Track | None = None) -> None:
         self.crew = crew
@@ -185,7 +188,7 @@ class Stream:
         self.batch = batch
         self.engine = engine or crew.trajectory(number, kernel=False)
         self.kernel = not isinstance(self.engine, IN_PYTHON)
-        self.track = track if track is not None else crew.track()
+        self.track = track if track is not None or not self.TRACED else crew.track()
         self.rows: list[Floats] = []
         self.still = False
         self.firings = self.engine.firings
@@ -206,8 +209,10 @@ class Stream:
 
     def switch(self) -> None:
         """Go on with the kernel: it makes the same draws, so it is brought to the same point and takes over."""
-        self._drew = self.drew
+        self._drew, done = self.drew, self.engine.firings
         self.engine, self.kernel = self.crew.trajectory(self.number, kernel=True), True
+        if not self.TRACED and done:
+            self.engine.run(done, np.inf)
 
     def extend(self, count: int, *, simulate: bool = True) -> None:
         """Run until there are ``count`` batches, or nothing happens any more; without ``simulate`` as far as the track knows. A batch in

@@ -20,7 +20,7 @@ def extend(crew: Crew, streams: Sequence[Stream], count: int, *, kernel: bool) -
             s.switch()
         s.extend(count, simulate=False)
     waiting = [s for s in streams if not s.still and len(s.rows) < count]
-    if kernel and crew.control.site is not None:
+    if kernel and crew.control.site is not None and all(s.TRACED for s in waiting):
         _extend_elsewhere(crew, waiting, count)
     elif kernel and 1 < crew.control.workers < len(waiting):
         _take_turns(crew, waiting, count)

@@ -96,6 +96,16 @@ def test_direct_method(make: Make, net: Net, seed: int, before: int, horizon: fl
     check(make, net, seed, before, horizon)
 
 
+def by_library(compiled: CompiledNet, primitives: tuple[Primitive, ...], rng: np.random.Generator) -> Trajectory:
+    return Trajectory(compiled, primitives, rng, library=True)
+
+
+@SETTINGS
+@given(net=random_nets(), seed=st.integers(0, 2**32), before=st.integers(0, 60), horizon=HORIZONS)
+def test_clocks_with_numpys_generator(net: Net, seed: int, before: int, horizon: float) -> None:
+    check(by_library, net, seed, before, horizon)
+
+
 ALL: list[Make] = [Trajectory, CompiledTrajectory, by_plan(DirectTrajectory), by_plan(CompiledDirect)]
 
 

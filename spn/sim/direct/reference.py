@@ -24,7 +24,7 @@ from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.explain import explain
 from spn.sim.loop import zero_time_loop
 from spn.sim.meter import Meter
-from spn.sim.snapshot import Snapshot, kind
+from spn.sim.snapshot import Snapshot, kind, set_source, source_state
 
 ROOM = 2_000_000  # numbers kept about markings that may come again
 LAST = 1000  # firings looked back at to see who takes part in a zero-time loop
@@ -89,7 +89,7 @@ class DirectTrajectory:
     def snapshot(self) -> Snapshot:
         """See :meth:`spn.sim.engine.Engine.snapshot`."""
         rest = {
-            "stream": list(self.random.state()),
+            "source": source_state(self.random),
             "time": self.time,
             "firings": self.firings,
             "marking": list(self.marking),
@@ -105,7 +105,7 @@ class DirectTrajectory:
         """See :meth:`spn.sim.engine.Engine.restore`."""
         rest = snapshot.of(self).rest
         if draws:
-            self.random = Random.at(rest["stream"])
+            set_source(self.random, rest["source"])
         self.time, self.firings, self._due, self._limit = rest["time"], rest["firings"], rest["due"], rest["limit"]
         self.marking = tuple(rest["marking"])
         self.sums = self._sums()[0] if rest["begun"] else []
