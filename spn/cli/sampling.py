@@ -18,7 +18,18 @@ class State(Protocol):
     def precision(self) -> float: ...
 
 
-_NAMES: Final = ("seed", "precision", "absolute", "precise_for", "confidence", "replications", "horizon", "max_seconds", "max_firings")
+_NAMES: Final = (
+    "seed",
+    "precision",
+    "absolute",
+    "precise_for",
+    "confidence",
+    "replications",
+    "horizon",
+    "max_seconds",
+    "max_firings",
+    "estimator",
+)
 
 
 def options(arguments: argparse.Namespace, progress: Progress, *, simulating: bool = True) -> dict[str, Any]:
