@@ -28,6 +28,7 @@ _NAMES: Final = (
     "max_seconds",
     "max_firings",
     "checkpoint",
+    "estimator",
 )
 
 

@@ -50,6 +50,7 @@ SIMULATION_OPTIONS: Final = frozenset(
         "engine",
         "executor",
         "checkpoint",
+        "estimator",
     }
 )
 NONE: Final[frozenset[str]] = frozenset()
