@@ -42,6 +42,7 @@ from spn.compiled.layout import (
     H_GROUP,
     H_GROUPS,
     H_IMMEDIATES,
+    H_LARGE,
     H_LINK,
     H_MEMBERSHIPS,
     H_TICKS,
@@ -57,7 +58,7 @@ from spn.compiled.layout import (
     RESUME,
 )
 from spn.dist.kernels import draw, uniform
-from spn.jit import getf, geti, helper, inlined, kernel, setf, seti, trailing_zeros
+from spn.jit import getf, geti, helper, inlined, kernel, prefetch, setf, seti, trailing_zeros
 from spn.sim.common.kernels import (
     address,
     choose,
@@ -121,7 +122,6 @@ from spn.sim.layout import (
     S_ROOM,
     S_RUNNING,
     S_STREAM,
-    S_TARGET,
     S_WORKING,
     START,
     STILL,
@@ -151,12 +151,14 @@ from spn.sim.layout import (
     Z_RESTART,
     Z_STACK,
     Z_STREAM,
+    Z_TARGET,
     Z_TICKS,
     Z_TIES,
     Z_TIME,
 )
 
 Ints = NDArray[np.int64]
+MOST_ASKED = 4  # transitions that are asked for ahead
 LINKED = -3  # no status: see contend
 MOST_TICKS = 2.0**50
 NEARLY_FULL = 1e-12  # as in spn.net.semantics
@@ -804,6 +806,20 @@ def post_station(net: int, z: int, t: int) -> None:
 
 
 @inlined
+def ask_ahead(net: int, z: int, t: int) -> None:
+    """Ask the caches for what is looked at when the clock that ``t`` has started expires."""
+    listed = geti(net, record(net, t) + F_TIMED)
+    for i in range(listed + 1, listed + 1 + min(geti(net, listed), MOST_ASKED)):
+        k = geti(net, i)
+        if k != t:
+            r = net + 8 * record(net, k)
+            for line in range(4):
+                prefetch(r + 64 * line)
+            prefetch(station(z, k))
+            prefetch(address(z, Z_KEYS) + 8 * K_SIZE * k)
+
+
+@inlined
 def align_plain(net: int, z: int, t: int, n: int) -> int:
     """The same for a transition whose one clock is its key among what may happen next."""
     s = station(z, t)
@@ -825,6 +841,8 @@ def align_plain(net: int, z: int, t: int, n: int) -> int:
             set_key(net, keys, K_SIZE, t, getf(z, Z_TIME) + work, 0.0)
         put_inline(keys, K_SIZE, address(z, Z_HEAP), t)
         count_clocks(z, s, 1)
+        if geti(net, H_LARGE) != 0:
+            ask_ahead(net, z, t)
     return 0
 
 
@@ -833,7 +851,7 @@ def align_clocks(net: int, z: int, t: int, n: int) -> int:
     """Bring the clocks of a transition to ``n``; GROW where there is no room for them."""
     s = station(z, t)
     if n > geti(s, S_ROOM):
-        seti(s, S_TARGET, n)
+        seti(z, Z_TARGET, n)
         seti(z, Z_PROBLEM, t)
         return GROW
     if geti(s, S_RESET) != 0:
