@@ -26,7 +26,7 @@ def pair(law, start=1, **options) -> NetBuilder:
     b = NetBuilder("pair")
     b.place("a", start)
     b.place("b")
-    b.place("key", 1)
+    b.place("key", start)
     b.timed("work", ("a", "key"), ("b", "key"), law=law, **options)
     b.timed("rest", "b", "a", rate=1)
     return b
@@ -63,7 +63,7 @@ def test_a_markov_chain_is_solved_exactly_and_says_so():
     ("net", "why"),
     [
         (pair(Lognormal(mu=0.0, sigma=1.0), servers=2, start=2), "2 clocks of work are alive at once"),
-        (pair(Erlang(k=2, rate=1.0), memory="repeat"), "work repeats its drawn work"),
+        (pair(Erlang(k=2, rate=1.0), memory="repeat", servers=2, start=2), "work repeats its drawn work"),
         (pair(Erlang(k=2, rate=1.0), scale=1 + tokens("b")), "the work of work is scaled by the marking"),
         (queue(), "the net is unbounded: arrive puts ever more tokens into Q"),
     ],

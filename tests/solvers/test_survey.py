@@ -1,0 +1,69 @@
+"""What all methods say to a model, and a second method beside the first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from spn.loading import load, parse
+from spn.solvers import solve
+from spn.solvers.methods import METHODS
+from spn.solvers.survey import methods, verify
+
+MD1 = "models/basics/md1k.spn"
+
+
+def offers(model) -> dict:
+    return {o.name: o for o in methods(model)}
+
+
+def test_every_method_is_listed_and_refusals_point_at_the_text():
+    found = offers(load(MD1))
+    assert tuple(found) == tuple(METHODS)
+    assert {name for name, o in found.items() if o.applies} == {"mrp", "phase-type", "simulate"}
+    assert found["mrp"].cost == "4 markings"
+    assert [d.code for d in found["ctmc"].refusals] == ["E0610"]
+    assert all(d.span is not None for d in found["ctmc"].refusals)
+
+
+def test_costs():
+    assert offers(load("models/sgd/async_ps.spn", params={"workers": 64}))["product-form"].cost.startswith("4.79e+04 markings")
+    many = parse("units none\nplace a = 30000, b\ntimed x : a -> b ~ exp(rate = 1)\ntimed y : b -> a ~ exp(rate = 1)\nmeasure m = E(#a)\n")
+    assert offers(many)["ctmc"].cost == "more than 20,000 markings"
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_a_method_that_applies_answers_or_says_why_not(name):
+    """What it says before it computes holds: on models of each kind the figures of all methods agree."""
+    texts = [
+        "units none\nplace a = 2, b\ntimed x : a -> b ~ exp(rate = 1) servers inf\ntimed y : b -> a ~ exp(rate = 2)\nmeasure m = throughput(x)\n",
+        "units none\nplace a = 2, b\ntimed x : a -> b ~ det(1) servers inf\nimmediate y : 2*b -> 2*a\nmeasure m = throughput(x)\n",
+    ]
+    for text, right in zip(texts, (6 / 5, 2.0), strict=True):
+        model = parse(text)
+        if offers(model)[name].applies and name not in ("simulate", "meanfield"):
+            try:
+                assert solve(model, method=name)["m"] == pytest.approx(right, rel=1e-5)
+            except Exception as error:
+                assert name == "mrp" and "alive at once" in str(error)
+
+
+@pytest.mark.parametrize("file", [MD1, "models/basics/mm1k.spn", "models/basics/fork_join.spn", "models/sgd/async_ps.spn", "models/basics/ties.spn"])
+def test_two_methods_agree(file):
+    model = load(file)
+    first = solve(model, seed=1, max_seconds=20)
+    second = verify(model, first, seed=1, max_seconds=20)
+    assert second.method not in ("", first.method) or first.method == "simulate"
+    assert second.agrees, second
+    assert second.to_dict()["agrees"] is True
+
+
+def test_a_wrong_figure_is_found():
+    model = load(MD1)
+    right = solve(model)
+    name, value = next(iter(right.measures.items()))
+    wrong = replace(right, measures={**right.measures, name: replace(value, value=value.value * 1.001)})
+    second = verify(model, wrong)
+    assert second.agrees is False
+    assert [n for n, c in second.checks.items() if not c.agrees] == [name]
