@@ -103,7 +103,7 @@ def _scheduled(model: Model, method: str, options: dict[str, Any]) -> Result:
     return schedule.compute(model, schedule.Options(**options), reason="asked for")
 
 
-def _otherwise_exact(model: Model) -> Result | None:
+def otherwise_exact(model: Model) -> Result | None:
     """The exact answer of a net whose delays have finitely many values, where its schedule is short enough, or with one clock that repeats
     its work."""
     if not maxplus.may(model):
@@ -124,7 +124,7 @@ def _otherwise_exact(model: Model) -> Result | None:
 def _auto(model: Model, exact: dict[str, Any], drawn: dict[str, Any]) -> Result:
     refused = ctmc.may(model)
     if refused:
-        found = _otherwise_exact(model)
+        found = otherwise_exact(model)
         if found is not None:
             return found
         _neither(refused, model)

@@ -61,7 +61,7 @@ def test_a_markov_chain_is_solved_exactly_and_says_so():
     ("net", "why"),
     [
         (pair(Lognormal(mu=0.0, sigma=1.0)), "the law of work is lognormal"),
-        (pair(Erlang(k=2, rate=1.0), memory="repeat"), "work repeats its drawn work"),
+        (pair(Erlang(k=2, rate=1.0), memory="repeat", servers=2), "work repeats its drawn work"),
         (pair(Erlang(k=2, rate=1.0), scale=1 + tokens("b")), "the work of work is scaled by the marking"),
         (queue(), "the net is unbounded: arrive puts ever more tokens into Q"),
     ],
