@@ -63,10 +63,20 @@ def _of(options: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
 def _answered(model: Model, method: str, options: Mapping[str, Any]) -> Result:
     if method != AUTO:
         return METHODS[method].compute(model, options, "asked for")
+    found = exactly(model, options)
+    if isinstance(found, Result):
+        return found
+    return simulation.compute(model, reason=f"{_because(found)}: simulated", **_of(options, SIMULATION_OPTIONS))
+
+
+def exactly(model: Model, options: Mapping[str, Any] | None = None) -> Result | Sequence[Diagnostic]:
+    """The answer of the first exact method that applies and is quick, as ``auto`` takes it; or why there is none and the simulator answers.
+
+    AnalysisError where that does not answer either."""
     refused = ctmc.may(model)
     why: Sequence[Diagnostic] = refused
     for name, limits in _candidates(model, chain=not refused):
-        found = _tried(model, METHODS[name], {**limits, **_of(options, METHODS[name].options)})
+        found = _tried(model, METHODS[name], {**limits, **_of(options or {}, METHODS[name].options)})
         if isinstance(found, Result):
             return found
         why = found or why
@@ -74,7 +84,7 @@ def _answered(model: Model, method: str, options: Mapping[str, Any]) -> Result:
         _neither(refused, model)
     elif also := simulation.may(model):
         raise AnalysisError(*(why or also))
-    return simulation.compute(model, reason=f"{_because(why)}: simulated", **_of(options, SIMULATION_OPTIONS))
+    return why
 
 
 def exact_candidates(model: Model) -> Iterator[tuple[str, dict[str, Any]]]:

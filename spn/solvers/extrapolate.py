@@ -9,6 +9,7 @@ from itertools import pairwise
 
 NEAR = 0.3  # relative, to 2^p: what the ratio of successive differences may be off for column p to count as regular
 SLOW, FAST = 1.15, 20.0  # ratios between which a geometric series is summed
+SAFETY = 2.0  # of the error of an extrapolated value, over its last change
 STEADY = 0.1  # to which two ratios agree
 SAME = 1e-13
 
@@ -27,8 +28,8 @@ def limit(values: Sequence[float]) -> Limit:
     that an expansion in powers of 1/k has: 2 in the first, 4 in the second and so on. Where they do not (a law with corners or jumps that
     meets another one gives broken powers), the last regular column is summed as a geometric series.
 
-    The error is the last difference of the column that is used (or what the one before lets expect), or of its sum; both are larger than
-    what is left. Infinite for a single value."""
+    The error is twice the last difference of the column that is used (or what the one before lets expect), or of its sum; both are larger
+    than what is left. Infinite for a single value."""
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return Limit(values[-1], 0.0 if len(values) > 1 and values[-2] == values[-1] else math.inf)
     column, ratio, order = list(values), 2.0, math.nan
@@ -44,10 +45,10 @@ def limit(values: Sequence[float]) -> Limit:
     rounding = SAME * abs(column[-1])
     if SLOW < found < FAST:
         value = _geometric(column)
-        return Limit(value, _error_of_sum(column, value, found) + rounding, order)
+        return Limit(value, SAFETY * _error_of_sum(column, value, found) + rounding, order)
     step = column[-1] - column[-2]
     before = (column[-2] - column[-3]) / (2 * ratio) if len(column) > 2 else 0.0  # what a step should be: one may be small by chance
-    slow = 3.0 if found <= SLOW and not _settled(column) else 1.0
+    slow = 4.0 if found <= SLOW and not _settled(column) else SAFETY
     return Limit(column[-1], slow * max(abs(step), abs(before)) + rounding, order)
 
 

@@ -226,7 +226,7 @@ class _Answer:
         if not self.growing():
             yield "an approximation of fixed order: nothing is known about its error"
         elif self.options.phases == "converging":
-            yield f"extrapolated from {', '.join(map(str, self.orders))} stages a mean; the error is the last change on the way"
+            yield f"extrapolated from {', '.join(map(str, self.orders))} stages a mean; the error is twice the last change"
         else:
             yield f"fitted with {', '.join(map(str, self.orders))} phases; the error is twice the last change"
         if self.stopped:
