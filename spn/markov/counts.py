@@ -3,8 +3,7 @@
 For a Poisson process of rate q and an independent lifetime X of law F, N counts the jumps in (0, X): P(N = k) is the integral of
 Poisson(k; q x) dF(x), and P(N > k) / q that of Poisson(k; q x) (1 - F(x)) dx. So the state of a chain with P = I + Q / q when the clock
 expires is the sum of P(N = k) p P^k, and the time spent in each state until then the sum of P(N > k) p P^k / q: the subordinated chain of
-Lindemann (Perform. Eval. 18 (1993) 79, doi:10.1016/0166-5316(93)90028-P) and, for general laws, German and Lindemann (Perform. Eval. 20
-(1994) 317, doi:10.1016/0166-5316(94)90019-1).
+Lindemann (Perform. Eval. 18 (1993) 79) and, for general laws, German and Lindemann (Perform. Eval. 20 (1994) 317).
 
 Discrete parts of a law give Poisson probabilities, exact to rounding. For the rest the second integral is found by Gauss-Legendre rules on
 panels bisected until the survival function and the Poisson probabilities are resolved: it needs no density, and its integrand is bounded by

@@ -4,8 +4,8 @@ The process regenerates whenever a clock starts, and at every firing while none 
 entered so: for a state with a clock alive, how often that clock starts there. :meth:`Renewal.spend` gives the mean time in each state, and
 the mean number of expiries in each, until the next such point; :meth:`Renewal.follow` the entries that come next. Both together are the
 embedded chain of the Markov regenerative process (Ajmone Marsan and Chiola, LNCS 266 (1987) 132, doi:10.1007/3-540-18086-9_23; Choi,
-Kulkarni and Trivedi, Perform. Eval. 20 (1994) 337, doi:10.1016/0166-5316(94)90020-5; Ciardo, German and Lindemann, IEEE Trans. Softw. Eng.
-20 (1994) 506, doi:10.1109/32.297939; preemption with age memory as in Bobbio and Telek, INFOR 1995).
+Kulkarni and Trivedi, Perform. Eval. 20 (1994) 337; Ciardo, German and Lindemann, IEEE Trans. Softw. Eng. 20 (1994) 506,
+doi:10.1109/32.297939; applied rather than formed as in German, Perform. Eval. 44 (2001) 51).
 
 The clock of a state runs at the speed of the state, so its work, not time, is what the subordinated chain counts: rates are divided by the
 speed. States in which the clock is alive but does not run (frozen, or parked under `resume`) take no work; they are passed over at once,

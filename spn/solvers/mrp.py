@@ -8,15 +8,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from itertools import chain
 
 from spn.errors import AnalysisError, Diagnostic
-from spn.expr.nodes import Node, constant
+from spn.expr.nodes import Node, constant, exact
+from spn.markov.delayed import Moment, moments
 from spn.markov.firstpassage import mean_passage
 from spn.markov.regenerative import Regeneration, RegenerativeClass, regeneration
 from spn.markov.renewal import Clock, Renewal
-from spn.measure import FiringRate, Horizon, Passage, Primitive, Quantile, Special, TimeAverage, primitives, value
+from spn.markov.transient import TooStiff
+from spn.measure import FiringRate, Horizon, Passage, Primitive, Quantile, Special, TimeAverage, primitives, ratio, value
 from spn.model import Model
 from spn.net.clocked import Clocked, clocked, general
 from spn.net.expand import skeleton
@@ -51,12 +54,18 @@ def _refusals_of(t: Timed) -> Iterator[Diagnostic]:
 
 
 def _unanswered(model: Model) -> Iterator[Diagnostic]:
-    """Questions about times, which are answered for the long run only."""
+    """Questions about times where a law has more than finitely many values, and quantiles of first passages."""
+    others = [t for t in general(model.net) if t.law.atoms() is None]
     for q in questions.asked(model):
-        if isinstance(q, Horizon) or (isinstance(q, Passage) and (q.within is not None or q.quantile is not None)):
+        late = isinstance(q, Passage) and q.quantile is not None
+        timely = isinstance(q, Horizon) or (isinstance(q, Passage) and q.within is not None)
+        if late or (timely and others):
+            law = f", as that of {others[0].name}: {others[0].law.describe()}" if others else ""
             yield Diagnostic(
                 code="E0662",
-                message="values at a time are not answered where a clock is neither exponential nor phase-type",
+                message="quantiles of first passages are not answered where a clock is neither exponential nor phase-type"
+                if late
+                else f"values at a time are answered for laws of finitely many values only, not where one is continuous{law}",
                 span=q.span,
                 help="ask for the long run or for the mean of a first passage, or simulate",
             )
@@ -103,13 +112,7 @@ class _Course:
 
     clocked: Clocked
     process: Regenerative
-    solved: Regeneration
-
-
-def _course(net: Net, wanted: Sequence[Primitive], options: ctmc.Options) -> _Course:
-    c, process = _explored(net, wanted, options)
-    renewal = Renewal(process, [clock_of(t) for t in c.general])
-    return _Course(clocked=c, process=process, solved=regeneration(renewal, options.tolerance, solver=options.solver))
+    solved: Regeneration | None
 
 
 def _explored(net: Net, wanted: Sequence[Primitive], options: ctmc.Options) -> tuple[Clocked, Regenerative]:
@@ -124,13 +127,23 @@ def _mean(process: Regenerative, p: Primitive, pi: Floats, expiries: Floats) -> 
     return found + ctmc.average(process.completing[p], expiries) if p in process.completing else found
 
 
-def _quantile(course: _Course, q: Quantile) -> float:
-    process, solved = course.process, course.solved
+def _quantile(process: Regenerative, solved: Regeneration, q: Quantile) -> float:
     weights = solved.pi
     if q.given is not None:
         firing = FiringRate(q.given)
         weights = solved.pi * process.flowing[firing] + solved.expiries * process.completing[firing]
     return questions.quantile_of(process.flowing[TimeAverage(q.value)], weights, float(q.level))
+
+
+def _horizon(process: Regenerative, p: Primitive, q: Horizon, times: Sequence[Fraction], found: Sequence[Moment]) -> float:
+    """A value at a time (infinite where firings of positive probability fall on it), or its integral or average over times."""
+    end = found[times.index(Fraction(exact(q.end)))]
+    if q.start is None:
+        jump = ctmc.average(process.completing[p], end.jump) if p in process.completing else 0.0
+        return math.copysign(math.inf, jump) if jump else _mean(process, p, end.at, end.expiries)
+    start = found[times.index(Fraction(exact(q.start)))]
+    total = _mean(process, p, end.spent - start.spent, end.counted - start.counted)
+    return total if q.total else total / (float(q.end) - float(q.start))
 
 
 def clock_of(t: Timed) -> Clock:
@@ -150,35 +163,79 @@ class _Answer:
         self.others = questions.Answers()
         self.course: _Course | None = None
         self.known: dict[Primitive, float] = {}
-        if plain or lasting or not special:
-            self.course = course = _course(model.net, tuple(dict.fromkeys((*plain, *questions.needed(special, model.net)))), options)
-            self.known.update((p, _mean(course.process, p, course.solved.pi, course.solved.expiries)) for p in plain)
-            self.known.update((q, _quantile(course, q)) for q in lasting)
-            self.others.residual, self.others.converged = course.solved.residual, course.solved.converged
-            self.others.methods.append(course.solved.method)
+        timely = [q for q in special if isinstance(q, Horizon)]
+        if plain or lasting or timely or not special:
+            needed = tuple(dict.fromkeys((*plain, *questions.needed(special, model.net))))
+            c, process = _explored(model.net, needed, options)
+            self._at_times(timely, c, process)
+            self.course = _Course(clocked=c, process=process, solved=self._lasting(c, process, plain, lasting, not timely))
         for condition, asked in questions.by_condition(special).items():
             self._passages(condition, asked)
         self.known.update(self.others.values)
 
+    def _lasting(
+        self, c: Clocked, process: Regenerative, plain: Sequence[Primitive], lasting: Sequence[Quantile], always: bool
+    ) -> Regeneration | None:
+        """Long-run averages and quantiles; None where none is asked for."""
+        if not (plain or lasting or always):
+            return None
+        clocks = [clock_of(t) for t in c.general]
+        solved = regeneration(Renewal(process, clocks), self.options.tolerance, solver=self.options.solver)
+        self.known.update((p, _mean(process, p, solved.pi, solved.expiries)) for p in plain)
+        self.known.update((q, _quantile(process, solved, q)) for q in lasting)
+        self.others.residual = max(self.others.residual, solved.residual)
+        self.others.converged = solved.converged
+        self.others.methods.append(solved.method)
+        return solved
+
+    def _at_times(self, asked: Sequence[Horizon], c: Clocked, process: Regenerative) -> None:
+        """Values at times and over times, all along one course."""
+        if not asked:
+            return
+        times = sorted({Fraction(exact(t)) for q in asked for t in (q.start, q.end) if t is not None})
+        found = self._moments(asked[0], c, process, times)
+        for q in asked:
+            (reward,) = ratio(q.measure, self.model.net).numerators
+            self.others.values[q] = _horizon(process, reward, q, times, found)
+
+    def _moments(self, q: Horizon | Passage, c: Clocked, process: Regenerative, times: Sequence[Fraction]) -> list[Moment]:
+        try:
+            found, off = moments(process, [clock_of(t) for t in c.general], times)
+        except TooStiff as stiff:
+            raise questions.too_stiff(q, stiff) from None
+        except AnalysisError as error:
+            raise AnalysisError(*(replace(d, span=d.span or q.span) for d in error.diagnostics)) from None
+        self.others.residual = max(self.others.residual, off)
+        self.others.methods.append("method of steps")
+        return found
+
     def _passages(self, condition: Node, asked: Sequence[Passage]) -> None:
         met, net = TimeAverage(condition), stopped_when(self.model.net, condition)
         c, process = _explored(net, (met,), self.options)
-        found = mean_passage(process, [clock_of(t) for t in c.general], process.flowing[met] != 0, self.options.tolerance)
-        answers = self.others
-        answers.values.update(dict.fromkeys(asked, found.mean))
-        answers.residual = max(answers.residual, found.solved.residual)
-        answers.converged = answers.converged and found.solved.converged
-        answers.methods.append("first passage")
-        if found.chance < 1:
-            answers.notes.append(questions.may_never(asked[0], found.chance))
+        target, answers = process.flowing[met] != 0, self.others
+        within = [q for q in asked if q.within is not None]
+        times = sorted({Fraction(exact(q.within)) for q in within if q.within is not None})
+        if within:
+            found = dict(zip(times, self._moments(within[0], c, process, times), strict=True))
+            answers.values.update((q, float(found[Fraction(exact(q.within))].at[target].sum())) for q in within if q.within is not None)
+        solved = None
+        if len(within) < len(asked):
+            mean = mean_passage(process, [clock_of(t) for t in c.general], target, self.options.tolerance)
+            answers.values.update((q, mean.mean) for q in asked if q.within is None)
+            answers.residual = max(answers.residual, mean.solved.residual)
+            answers.converged = answers.converged and mean.solved.converged
+            answers.methods.append("first passage")
+            solved = mean.solved
+            if mean.chance < 1:
+                answers.notes.append(questions.may_never(asked[0], mean.chance))
         if self.course is None:
-            self.course = _Course(clocked=c, process=process, solved=found.solved)
+            self.course = _Course(clocked=c, process=process, solved=solved)
 
     def value(self, body: Node) -> float:
         return value(body, self.model.net, self.known)
 
     def classes(self) -> tuple[RecurrentClass, ...]:
-        if self.course is None or not self.known.keys() - self.others.values.keys():
+        if self.course is None or self.course.solved is None or not self.known.keys() - self.others.values.keys():
             return ()
         process, solved = self.course.process, self.course.solved
         kinds = {**dict.fromkeys(process.dead.tolist(), "dead"), **dict.fromkeys(process.stuck.tolist(), "stuck")}
@@ -210,10 +267,10 @@ class _Answer:
             "arcs": process.arcs,
             "vanishing": process.vanishing,
             "solver": ", ".join(dict.fromkeys(self.others.methods)),
-            "embedded": solved.embedded,
-            "estimated_error": solved.error,
         }
-        if solved.cut:
+        if solved is not None:
+            details.update(embedded=solved.embedded, estimated_error=solved.error)
+        if solved is not None and solved.cut:
             details["tail_left_out"] = solved.cut
         if self.course.clocked.expansion.phases:
             details["phases"] = dict(self.course.clocked.expansion.phases)
@@ -223,13 +280,15 @@ class _Answer:
         assert self.course is not None
         process, solved = self.course.process, self.course.solved
         notes = ctmc.undefined({m.name: self.value(m.body) for m in self.model.measures})
-        if len(solved.classes) > 1:
+        if solved is not None and len(solved.classes) > 1:
             notes.append(f"{len(solved.classes)} recurrent classes: values are mixed with the probabilities of ending in each")
         for kind, states in (("dead", process.dead), ("stuck", process.stuck)):
             notes.extend(ctmc.absorbed(kind, self._shown(process, i)) for i in states[:3].tolist())
             if len(states) > 3:
                 notes.append(f"{len(states) - 3} more {kind} markings")
         if not self.others.converged:
-            missed = f"the residual {self.others.residual:.1e} and the estimated error {solved.error:.1e} miss the tolerance"
-            notes.append(f"not converged: {missed}; the figures are not to be trusted")
+            also = f" or the estimated error {solved.error:.1e}" if solved is not None else ""
+            notes.append(
+                f"not converged: the residual {self.others.residual:.1e}{also} misses the tolerance; the figures are not to be trusted"
+            )
         return [*notes, *self.others.notes]

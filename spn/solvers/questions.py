@@ -82,7 +82,7 @@ def at_times(questions: Sequence[Horizon], net: Net, space: StateSpace, rewards:
     try:
         found = course(space.rates, space.initial, times)
     except TooStiff as stiff:
-        raise _stiff(questions[0], stiff) from None
+        raise too_stiff(questions[0], stiff) from None
     answers.residual = max(answers.residual, found.residual)
     answers.methods.append(found.method)
     for q in questions:
@@ -102,7 +102,7 @@ def _mean(reward: Floats, weights: Floats) -> float:
     return math.fsum((reward[seen] * weights[seen]).tolist())
 
 
-def _stiff(q: Special, stiff: TooStiff) -> SpnError:
+def too_stiff(q: Special, stiff: TooStiff) -> SpnError:
     return refuse(
         AnalysisError,
         "E0630",
@@ -157,7 +157,7 @@ def passages(questions: Sequence[Passage], space: StateSpace, target: Bools, ans
         try:
             answers.values[q] = _passage(q, chain)
         except TooStiff as stiff:
-            raise _stiff(q, stiff) from None
+            raise too_stiff(q, stiff) from None
     if chain.chance < 1:
         answers.notes.append(may_never(questions[0], chain.chance))
     answers.methods.extend(chain.methods)

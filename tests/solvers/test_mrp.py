@@ -431,3 +431,130 @@ def test_it_is_chosen_and_says_why() -> None:
     m = Model(name="q", net=queue(3, DET).build(), measures=(Measure(name="x", body=X("serve")),), unitless=True)
     result = solve(m)
     assert (result.method, result.reason) == ("mrp", "the clock of serve is alive at a time: regenerates where it starts")
+
+
+# --- over time ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_race_over_time_jumps_when_the_constant_is_over() -> None:
+    net = """
+        units none
+        place a = 1, b, c
+        timed late : a -> b ~ det(2)
+        timed soon : a -> c ~ exp(rate = 0.5)
+        measure a1 = P(#a == 1) at 1
+        measure a2 = P(#a == 1) at 1.999
+        measure b1 = P(#b == 1) at 1.999
+        measure b2 = P(#b == 1) at 2
+        measure c5 = P(#c == 1) at 5
+        measure late5 = P(time until #b == 1 <= 5)
+        measure soon1 = P(time until #c == 1 <= 1)
+        measure spent = E(#a) over 0..3
+        measure late = E(time until #b + #c == 1)
+    """
+    result = solve(parse(net), method="mrp")
+    right = {"a1": math.exp(-0.5), "a2": math.exp(-0.9995), "b1": 0, "b2": math.exp(-1), "c5": 1 - math.exp(-1), "late5": math.exp(-1)}
+    right |= {"soon1": 1 - math.exp(-0.5), "spent": 2 * (1 - math.exp(-1)) / 3, "late": 2 * (1 - math.exp(-1))}
+    for name, value in right.items():
+        assert result[name] == pytest.approx(value, abs=1e-12), name
+    assert result.converged
+
+
+def test_constant_times_between_arrivals_are_counted_over_time() -> None:
+    """Arrivals at 0.75, 1.5, …; each served in an exponential time, all at once: 1 - exp(-x) of those of age x have gone."""
+    net = """
+        units none
+        place here, q
+        timed arrive : -> q ~ det(0.75)
+        timed serve : q -> ~ exp(rate = 1) servers inf when #q <= 6
+        immediate lose : 7*q -> 6*q
+        measure before = E(#q) at 0.74
+        measure two = E(#q) at 1.5
+        measure count = throughput(arrive) over 0..3
+        measure now = throughput(arrive) at 1.5
+    """
+    result = solve(parse(net), method="mrp")
+    assert result["before"] == 0
+    assert result["two"] == pytest.approx(1 + math.exp(-0.75), abs=1e-12)
+    assert result["count"] == pytest.approx(4 / 3, abs=1e-12)
+    assert result["now"] == math.inf
+
+
+def test_a_renewal_process_of_two_constants_over_time() -> None:
+    """A clock of 1 or 2, an exponential rest: the density of its starts solves a renewal equation, here by small steps of its own."""
+    net = """
+        units none
+        place a = 1, b
+        timed work : a -> b ~ empirical([1, 2], weights = [1, 3])
+        timed rest : b -> a ~ exp(rate = 0.8)
+        measure x = P(#a == 1) at 4.3
+        measure y = P(#a == 1) at 2
+    """
+    result = solve(parse(net), method="mrp")
+
+    def renewal(steps: int) -> tuple[float, float]:
+        """P(#a == 1) at 2 and 4.3, by the flow r(t) of starts: r = 0.8 p_b, p_b' = sum of p r(t - x) - 0.8 p_b, in Heun's steps."""
+        h = 1 / steps
+        pb, r = 0.0, [0.0]
+        found = []
+        for k in range(round(4.3 * steps)):
+            pb += (0.25 if k == steps else 0.0) + (0.75 if k == 2 * steps else 0.0)
+            if k == 2 * steps:
+                found.append(1 - pb)
+            ends = [sum(w * r[j - x * steps] for w, x in ((0.25, 1), (0.75, 2)) if j > x * steps) for j in (k, k + 1)]
+            ends[0] = sum(w * r[k - x * steps] for w, x in ((0.25, 1), (0.75, 2)) if k >= x * steps)
+            r[k] = 0.8 * pb
+            first = ends[0] - 0.8 * pb
+            second = ends[1] - 0.8 * (pb + h * first)
+            pb += h * (first + second) / 2
+            r.append(0.8 * pb)
+        return found[0], 1 - pb
+
+    coarse, fine = renewal(200), renewal(400)
+    right = [f + (f - c) / 3 for c, f in zip(coarse, fine, strict=True)]
+    assert result["y"] == pytest.approx(right[0], abs=2e-4)
+    assert result["x"] == pytest.approx(right[1], abs=2e-3)
+
+
+def test_a_queue_over_time_settles_to_its_long_run_and_agrees_with_the_simulator() -> None:
+    """4 standard errors, 2 values: a false alarm has a probability of 1.3e-4; the seed is fixed."""
+    net = """
+        units none
+        place q capacity 5
+        timed arrive : -> q ~ exp(rate = 0.9)
+        timed serve : q -> ~ det(1)
+    """
+    early = "measure l = E(#q) at 3.3 measure a = E(#q) over 0..6"
+    late = "measure l = E(#q) measure m = E(#q) at 300 measure x = throughput(serve) measure y = throughput(serve) at 300"
+    settled = solve(parse(net + late))
+    assert settled["l"] == pytest.approx(settled["m"], rel=1e-10)
+    assert settled["x"] == pytest.approx(settled["y"], rel=1e-10)
+    exact_ones = solve(parse(net + early))
+    found = solve(parse(net + early), method="simulate", seed=3, replications=4_000, confidence=0.99993666)
+    assert exact_ones.method == "mrp"
+    for name in ("l", "a"):
+        assert abs(found[name] - exact_ones[name]) <= found.measures[name].half_width
+
+
+@pytest.mark.parametrize(
+    ("law", "options", "why"),
+    [
+        ("lognormal(mean = 1, cv = 1)", "", "not where one is continuous, as that of work: lognormal"),
+        ("det(1)", "speed 1 + #b", "changes its speed"),
+        ("det(1)", "memory resume", "is stopped and keeps its age"),
+    ],
+)
+def test_what_is_not_answered_at_a_time(law: str, options: str, why: str) -> None:
+    text = f"""
+        units none
+        place a = 1, b, c
+        timed work : a -> a ~ {law} {options} when #c == 0
+        timed go : -> b ~ exp(rate = 1) when #b < 1
+        timed back : b -> c ~ exp(rate = 1) when #c < 1
+        timed on : c -> ~ exp(rate = 1)
+        measure x = E(#b) at 3
+    """
+    with pytest.raises(AnalysisError, match=why) as e:
+        solve(parse(text), method="mrp")
+    assert [d.code for d in e.value.diagnostics] == ["E0662"]
+    assert e.value.diagnostics[0].span is not None
