@@ -126,4 +126,14 @@ def _trailing_zeros(typing_context: Any, word: Any) -> Any:
     return types.int64(types.int64), generate
 
 
+def _set_bits(typing_context: Any, word: Any) -> Any:
+    """The number of bits that are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), generate
+
+
+set_bits = cast(Callable[[int], int], intrinsic(_set_bits))
 trailing_zeros = cast(Callable[[int], int], intrinsic(_trailing_zeros))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled import CompiledNet
+from spn.compiled import CompiledNet, layout
+from spn.compiled.net import LINE, aligned
 from spn.dist.random import Words as Stream
 from spn.dist.random import seeds_of
 from spn.expr.nodes import constant
@@ -72,7 +73,7 @@ class CompiledTrajectory:
         self.rng = rng
         start = start or beginning(compiled, self.primitives)
         self._places = start.places
-        self.state: Words = start.state.copy()
+        self.state: Words = aligned(start.state)
         self._generator = int(self.state[z.Z_STREAM])
         self._begun: Words
         self.reseed(rng)
@@ -98,7 +99,7 @@ class CompiledTrajectory:
         transitions of which it is the first. Choices among clocks and parked clocks stay with the common stream. ``drew`` and
         ``words`` tell of that one alone."""
         begin = len(self.state)
-        self.state = np.concatenate([self.state, *map(stream_words, (*works, *choices))])
+        self.state = aligned(np.concatenate([self.state, *map(stream_words, (*works, *choices))]))
         for word, first in ((z.S_STREAM, begin), (z.S_CHOICES, begin + 4 * len(works))):
             for t in range(len(self.compiled.net.transitions)):
                 self.state[int(self.state[z.Z_STATIONS]) + t * z.S_SIZE + word] = first + 4 * t
@@ -175,13 +176,13 @@ class CompiledTrajectory:
         """Give a station room for the clocks it asks for: new regions at the end of the block."""
         s = int(self.state[z.Z_STATIONS]) + t * z.S_SIZE
         room = int(self.state[s + z.S_ROOM])
-        target = int(self.state[s + z.S_TARGET])
+        target = int(self.state[z.Z_TARGET])
         if target > ALWAYS and target > most_clocks():
             raise too_many(self.compiled.net.transitions[t], target)
         wanted = max(2 * room, target)
         sizes = _region_sizes(wanted)
         begin = len(self.state)
-        state = np.concatenate([self.state, np.zeros(sum(sizes), dtype=np.int64)])
+        state = aligned(np.concatenate([self.state, np.zeros(sum(sizes), dtype=np.int64)]))
         for word, size, old_size in zip((z.S_CLOCKS, z.S_PARK, z.S_WORKING, z.S_ENTERING), sizes, _region_sizes(room), strict=True):
             old = int(state[s + word])
             state[begin : begin + old_size] = state[old : old + old_size]
@@ -217,10 +218,11 @@ def _state(compiled: CompiledNet, primitives: Sequence[Primitive]) -> tuple[_Blo
 
     marking = region(z.Z_MARKING, len(net.places))
     words[marking : marking + len(net.places)] = compiled.initial.tolist()
+    block.reserve(LINE - len(words) % LINE)
     stations = region(z.Z_STATIONS, count * z.S_SIZE)
-    paces = region(z.Z_PACES, groups * z.P_SIZE)
     entities = 2 * count + groups
     keys = region(z.Z_KEYS, entities * z.K_SIZE)
+    paces = region(z.Z_PACES, groups * z.P_SIZE)
     for i in range(entities):
         words[keys + i * z.K_SIZE + z.K_AT] = -1
     region(z.Z_HEAP, _heap(entities))
@@ -238,14 +240,15 @@ def _state(compiled: CompiledNet, primitives: Sequence[Primitive]) -> tuple[_Blo
     region(z.Z_DIRTY_EXPRESSIONS, 1 + 2 * len(compiled.expressions))
     region(z.Z_DIRTY_PACES, 1 + groups)
     region(z.Z_TIES, entities + count + 8)
-    region(z.Z_REWARDS, count)
+    if any(isinstance(p, FiringRate) and constant(p.value) != 1 for p in primitives):
+        region(z.Z_REWARDS, count)
     region(z.Z_LINK_TRACKS, z.X_SIZE * len(net.links))
     region(z.Z_LINK_WORK, 2 * len(net.links))
-    _crowds(compiled, block)
     for t in range(count):
         s = stations + t * z.S_SIZE
         words[s + z.S_STREAM] = words[s + z.S_CHOICES] = words[z.Z_STREAM]
         words[s + z.S_ACTIVE] = 1
+    _crowds(compiled, block)
     words[z.Z_RESTART] = z.RESTART_AFTER
     words[z.Z_PHASE] = z.START
     words[z.Z_LIMIT] = zero_time_limit(len(net.places), count, int(compiled.initial.sum()))
@@ -262,10 +265,18 @@ def _crowds(compiled: CompiledNet, block: _Block) -> None:
     first = 0
     for k, crowd in enumerate(crowds):
         count = len(crowd.members)
-        words[words[z.Z_CROWDS] + k] = listed = block.reserve(1 + count)
-        words[listed : listed + 1 + count] = [count, *range(first, first + count)]
         at = words[z.Z_MEMBER_AT] + first
         words[at : at + count] = range(count)
+        record = int(compiled.image[layout.H_CROWD]) + k * layout.W_SIZE
+        place, gated, fewest, most = compiled.image[record : record + layout.W_SIZE].tolist()
+        if gated:
+            words[words[z.Z_CROWDS] + k] = begin = block.reserve(2 + len(compiled.net.transitions) // z.BITS + 1)
+            words[begin] = int(fewest <= compiled.initial[place] <= most)
+            for t in crowd.members:
+                words[words[z.Z_STATIONS] + t * z.S_SIZE + z.S_ACTIVE] = 0
+        else:
+            words[words[z.Z_CROWDS] + k] = begin = block.reserve(1 + count)
+            words[begin : begin + 1 + count] = [count, *range(first, first + count)]
         first += count
 
 

@@ -12,8 +12,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled.kernels import by_weight, fire, quantity, record, weigh
+from spn.compiled.kernels import fire, quantity, record
 from spn.compiled.layout import (
+    ALONE,
     F_AFFECTED_EXPRESSIONS,
     F_AFFECTED_GROUPS,
     F_CERTAIN,
@@ -21,8 +22,7 @@ from spn.compiled.layout import (
     F_FACTOR,
     F_GROUP,
     F_LATENCY,
-    F_LAW_BEGIN,
-    F_LAW_END,
+    F_LAW,
     F_MEMORY,
     F_PLAIN,
     F_PRIORITY,
@@ -42,6 +42,7 @@ from spn.compiled.layout import (
     H_GROUP,
     H_GROUPS,
     H_IMMEDIATES,
+    H_LARGE,
     H_LINK,
     H_MEMBERSHIPS,
     H_TICKS,
@@ -57,13 +58,15 @@ from spn.compiled.layout import (
     RESUME,
 )
 from spn.dist.kernels import draw, uniform
-from spn.jit import getf, geti, helper, inlined, kernel, setf, seti, trailing_zeros
+from spn.jit import getf, geti, helper, inlined, kernel, prefetch, setf, seti, trailing_zeros
 from spn.sim.common.kernels import (
     address,
+    choose,
+    choose_immediate,
     collect_rewards,
+    count_clocks,
     count_running,
     crowd_list,
-    gather_immediates,
     insert_sorted,
     list_enabled,
     look,
@@ -110,7 +113,6 @@ from spn.sim.layout import (
     Q_TOTAL,
     READY,
     S_CHANGED,
-    S_CHOICES,
     S_CLOCKS,
     S_ENTERING,
     S_MEMBER,
@@ -120,7 +122,6 @@ from spn.sim.layout import (
     S_ROOM,
     S_RUNNING,
     S_STREAM,
-    S_TARGET,
     S_WORKING,
     START,
     STILL,
@@ -150,12 +151,14 @@ from spn.sim.layout import (
     Z_RESTART,
     Z_STACK,
     Z_STREAM,
+    Z_TARGET,
     Z_TICKS,
     Z_TIES,
     Z_TIME,
 )
 
 Ints = NDArray[np.int64]
+MOST_ASKED = 4  # transitions that are asked for ahead
 LINKED = -3  # no status: see contend
 MOST_TICKS = 2.0**50
 NEARLY_FULL = 1e-12  # as in spn.net.semantics
@@ -528,6 +531,37 @@ def next_finish(net: int, z: int, g: int) -> None:
     heap_put(keys, K_SIZE, address(z, Z_HEAP), entity)
 
 
+@inlined
+def pace_alone(net: int, z: int, g: int) -> int:
+    """The rate of a group that shares its links with no other: the very sums of the general case, without its loops."""
+    p = pace(z, g)
+    r = group_record(net, g)
+    takes_part = read_group(net, z, g)
+    if takes_part < 0:
+        return WRONG
+    n = geti(p, P_WORKING)
+    links = geti(net, r + G_LINKS)
+    count = geti(net, links)
+    if takes_part > 0:
+        weight = getf(p, P_WEIGHT)
+        cap = getf(net, r + G_CAP)
+        level = cap / weight
+        for k in range(links + 1, links + 1 + count):
+            level = min(level, getf(net, geti(net, H_LINK) + geti(net, k)) / (n * weight))
+        setf(p, P_SHARE, min(level * weight, cap))
+        seti(p, P_RISING, 0)
+    rate = getf(p, P_SPEED) * getf(p, P_SHARE)
+    if n > 0 and rate != getf(p, P_RATE):
+        touch(net, z, g)
+        setf(p, P_RATE, rate)
+    if geti(p, P_TOUCHED) != 0:
+        next_finish(net, z, g)
+        seti(p, P_TOUCHED, 0)
+    for k in range(links + 1, links + 1 + count):
+        track(address(z, Z_LINK_TRACKS) + 8 * X_SIZE * geti(net, k), n * getf(p, P_SHARE), getf(z, Z_TIME))
+    return 0
+
+
 @helper
 def pace_component(net: int, z: int, component: int) -> int:
     rising = 0
@@ -565,7 +599,11 @@ def pace_all(net: int, z: int) -> int:
     i = 0
     while i < geti(waiting, 0):
         g = geti(waiting, 1 + i)
-        if geti(pace(z, g), P_DONE) == 0 and pace_component(net, z, geti(net, group_record(net, g) + G_COMPONENT)) < 0:
+        component = geti(net, group_record(net, g) + G_COMPONENT)
+        if geti(net, component) == 1:
+            if pace_alone(net, z, g) < 0:
+                return WRONG
+        elif geti(pace(z, g), P_DONE) == 0 and pace_component(net, z, component) < 0:
             return WRONG
         i += 1
     for i in range(geti(waiting, 0)):
@@ -618,8 +656,8 @@ def draw_work(net: int, z: int, t: int) -> tuple[float, float, int]:
     """The work of a new clock: (seconds, ticks, status)."""
     r = record(net, t)
     d = stream(z, t)
-    leaf = geti(net, r + F_LAW_BEGIN)
-    if geti(net, r + F_LAW_END) - leaf > L_SIZE:
+    leaf = geti(net, r + F_LAW)
+    if getf(net, leaf + L_UPTO) != ALONE:
         u = uniform(d)
         while u >= getf(net, leaf + L_UPTO):
             leaf += L_SIZE
@@ -768,16 +806,30 @@ def post_station(net: int, z: int, t: int) -> None:
 
 
 @inlined
+def ask_ahead(net: int, z: int, t: int) -> None:
+    """Ask the caches for what is looked at when the clock that ``t`` has started expires."""
+    listed = geti(net, record(net, t) + F_TIMED)
+    for i in range(listed + 1, listed + 1 + min(geti(net, listed), MOST_ASKED)):
+        k = geti(net, i)
+        if k != t:
+            r = net + 8 * record(net, k)
+            for line in range(4):
+                prefetch(r + 64 * line)
+            prefetch(station(z, k))
+            prefetch(address(z, Z_KEYS) + 8 * K_SIZE * k)
+
+
+@inlined
 def align_plain(net: int, z: int, t: int, n: int) -> int:
     """The same for a transition whose one clock is its key among what may happen next."""
     s = station(z, t)
     if geti(s, S_RESET) != 0:
         seti(s, S_RESET, 0)
-        count_running(z, s, 0)
+        count_clocks(z, s, 0)
     keys = address(z, Z_KEYS)
     if n == 0:
         if geti(s, S_RUNNING) != 0:
-            count_running(z, s, 0)
+            count_clocks(z, s, 0)
         remove_inline(keys, K_SIZE, address(z, Z_HEAP), t)
     elif geti(s, S_RUNNING) == 0:
         work, ticks, status = draw_work(net, z, t)
@@ -788,7 +840,9 @@ def align_plain(net: int, z: int, t: int, n: int) -> int:
         else:
             set_key(net, keys, K_SIZE, t, getf(z, Z_TIME) + work, 0.0)
         put_inline(keys, K_SIZE, address(z, Z_HEAP), t)
-        count_running(z, s, 1)
+        count_clocks(z, s, 1)
+        if geti(net, H_LARGE) != 0:
+            ask_ahead(net, z, t)
     return 0
 
 
@@ -797,7 +851,7 @@ def align_clocks(net: int, z: int, t: int, n: int) -> int:
     """Bring the clocks of a transition to ``n``; GROW where there is no room for them."""
     s = station(z, t)
     if n > geti(s, S_ROOM):
-        seti(s, S_TARGET, n)
+        seti(z, Z_TARGET, n)
         seti(z, Z_PROBLEM, t)
         return GROW
     if geti(s, S_RESET) != 0:
@@ -921,7 +975,6 @@ def settle(net: int, z: int) -> int:
         clear_dirty(z)
         if read_expressions(net, z) < 0:
             return WRONG
-    seti(z, Z_PHASE, READY)
     return 0
 
 
@@ -1002,24 +1055,13 @@ def note_expressions(net: int, z: int, t: int) -> None:
 
 
 @helper
-def choose(net: int, z: int, out: int, found: int) -> int:
-    """One of the candidates in ``out`` by weight; WRONG where all weights are 0."""
-    kept = weigh(net, address(z, Z_MARKING), address(z, Z_STACK), out, found)
-    if kept <= 1:
-        return geti(out, 0) if kept == 1 else WRONG
-    return by_weight(out, kept, uniform(z + 8 * geti(station(z, geti(out, 0)), S_CHOICES)))
-
-
-@helper
 def fire_immediates(net: int, z: int, counted: bool) -> int:
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)
-    out = address(z, Z_OUT)
     while geti(enabled, 0) > 0:
         if geti(z, Z_INSTANT) > geti(z, Z_LIMIT):
             return LOOP
-        found = gather_immediates(net, z, out)
-        t = choose(net, z, out, found) if found > 0 else WRONG
+        t = choose_immediate(net, z)
         if t < 0:
             seti(z, Z_PROBLEM, -1)
             return WRONG
@@ -1175,9 +1217,13 @@ def expire(net: int, z: int, t: int) -> None:
     s = station(z, t)
     r = record(net, t)
     if geti(net, r + F_PLAIN) != 0:
-        count_running(z, s, 0)
-        return
-    g = geti(net, r + F_GROUP)
+        count_clocks(z, s, 0)
+    else:
+        expire_clock(net, z, s, geti(net, r + F_GROUP))
+
+
+@helper
+def expire_clock(net: int, z: int, s: int, g: int) -> None:
     if g >= 0:
         end_work(net, z, g)
     remove_clock(z, s, geti(z + 8 * geti(s, S_WORKING), 2))
@@ -1246,18 +1292,30 @@ def contend(net: int, z: int) -> int:
 
 
 @inlined
+def finishes_alone(net: int, z: int, g: int) -> bool:
+    """Whether the number is that of a group of whose transitions certainly one alone expires."""
+    return g < geti(net, H_GROUPS) and is_alone(z + 8 * geti(pace(z, g), P_HEAP))
+
+
+@inlined
 def step(net: int, z: int) -> int:
-    """The next event up to the marking after it: DONE, or why not."""
+    """The next event up to the marking after it: 0, LINKED where transfers entered their links, or why not."""
     heap = address(z, Z_HEAP)
     t = geti(heap, 2)
     advance(net, z, address(z, Z_KEYS) + 8 * K_SIZE * t)
-    if t < geti(net, H_TRANSITIONS) and is_alone(heap):
+    if is_alone(heap) and t < geti(net, H_TRANSITIONS):
         if getf(z, Z_TICKS) > MOST_TICKS:
             rebase(net, z)
+    elif is_alone(heap) and finishes_alone(net, z, t - geti(net, H_TRANSITIONS)):
+        g = t - geti(net, H_TRANSITIONS)
+        settle_group(net, z, g)
+        if getf(z, Z_TICKS) > MOST_TICKS:
+            rebase(net, z)
+        t = geti(net, geti(net, group_record(net, g) + G_MEMBERS) + 1 + geti(z + 8 * geti(pace(z, g), P_HEAP), 2))
     else:
         t = contend(net, z)
         if t == LINKED:
-            return pace_all(net, z)
+            return LINKED if pace_all(net, z) == 0 else WRONG
         if t < 0:
             return WRONG
     if geti(z, Z_INSTANT) > geti(z, Z_LIMIT):
@@ -1282,16 +1340,20 @@ def run(image: Ints, state: Ints, firings: int, horizon: float) -> int:
         status = begin(net, z)
         if status != 0:
             return status
+    phase = geti(z, Z_PHASE)
+    seti(z, Z_PHASE, READY)
     while True:
-        if geti(z, Z_PHASE) == FIRING:
+        if phase == FIRING:
+            phase = CLOCKS
             if geti(address(z, Z_ENABLED), 0) > 0:
                 status = fire_immediates(net, z, True)
                 if status != 0:
+                    seti(z, Z_PHASE, FIRING)
                     return status
-            seti(z, Z_PHASE, CLOCKS)
-        if geti(z, Z_PHASE) == CLOCKS:
+        if phase == CLOCKS:
             status = settle(net, z)
             if status != 0:
+                seti(z, Z_PHASE, CLOCKS)
                 return status
         if geti(z, Z_FIRINGS) >= firings:
             return DONE
@@ -1303,5 +1365,6 @@ def run(image: Ints, state: Ints, firings: int, horizon: float) -> int:
             hold(z, horizon)
             return HORIZON
         status = step(net, z)
-        if status != 0:
+        if status in (WRONG, LOOP):
             return status
+        phase = READY if status == LINKED else FIRING

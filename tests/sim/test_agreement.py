@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spn.errors import SpnError
+from spn.measure import Primitive
 from spn.net.model import Net
 from spn.sim.fast import CompiledTrajectory
 from spn.sim.reference import Trajectory
@@ -35,12 +38,18 @@ def story(engine: Trajectory | CompiledTrajectory, chunk: int, horizon: float) -
     return told
 
 
-def compare(net: Net, seed: int, horizon: float) -> None:
-    primitives = primitives_of(net)
+def pair(net: Net, seed: int, measured: Sequence[Primitive] = ()) -> tuple[CompiledTrajectory, Trajectory]:
+    """Both engines on a net; measured is what :func:`tests.sim.nets.primitives_of` says where nothing else is given."""
+    primitives = tuple(measured) or primitives_of(net)
     compiled = prepare(net, primitives)
-    slow = story(Trajectory(compiled, primitives, np.random.default_rng(seed)), CHUNK, horizon)
-    fast = story(CompiledTrajectory(compiled, primitives, np.random.default_rng(seed)), CHUNK, horizon)
-    same(fast, slow)
+    fast, slow = (make(compiled, primitives, np.random.default_rng(seed)) for make in (CompiledTrajectory, Trajectory))
+    assert isinstance(fast, CompiledTrajectory) and isinstance(slow, Trajectory)
+    return fast, slow
+
+
+def compare(net: Net, seed: int, horizon: float, measured: Sequence[Primitive] = ()) -> None:
+    fast, slow = pair(net, seed, measured)
+    same(story(fast, CHUNK, horizon), story(slow, CHUNK, horizon))
 
 
 def same(fast: list[object], slow: list[object]) -> None:

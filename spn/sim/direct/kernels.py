@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled.kernels import bounded, by_weight, clocks, fire, quantity, record, weigh
+from spn.compiled.kernels import bounded, clocks, fire, quantity, record
 from spn.compiled.layout import (
     F_AFFECTED_EXPRESSIONS,
     F_DELTA,
@@ -28,9 +28,9 @@ from spn.dist.kernels import exponential, uniform
 from spn.jit import getf, geti, helper, inlined, kernel, setf, seti
 from spn.sim.common.kernels import (
     address,
+    choose_immediate,
     collect_rewards,
     count_running,
-    gather_immediates,
     list_enabled,
     look_at_immediates,
     read_expression,
@@ -73,7 +73,6 @@ from spn.sim.layout import (
     Z_INSTANT,
     Z_LIMIT,
     Z_MARKING,
-    Z_OUT,
     Z_PHASE,
     Z_PROBLEM,
     Z_STACK,
@@ -201,24 +200,13 @@ def note_fired(d: int, t: int) -> None:
 
 
 @helper
-def choose_immediate(net: int, z: int, d: int) -> int:
-    """One of the enabled immediates of the highest priority by weight; WRONG where that is undefined."""
-    out = address(z, Z_OUT)
-    found = gather_immediates(net, z, out)
-    kept = weigh(net, address(z, Z_MARKING), address(z, Z_STACK), out, found) if found > 0 else WRONG
-    if kept <= 1:
-        return geti(out, 0) if kept == 1 else WRONG
-    return by_weight(out, kept, uniform(d))
-
-
-@helper
 def fire_immediates(net: int, z: int, m: int, d: int) -> int:
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)
     while geti(enabled, 0) > 0:
         if geti(z, Z_INSTANT) > geti(z, Z_LIMIT):
             return LOOP
-        t = choose_immediate(net, z, d)
+        t = choose_immediate(net, z)
         if t < 0:
             seti(z, Z_PROBLEM, -1)
             return WRONG
