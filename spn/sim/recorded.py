@@ -76,7 +76,7 @@ class Recorder:
 def _patched(compiled: CompiledNet, which: Iterable[int]) -> Integers:
     image = compiled.image.copy()
     for i in which:
-        image[image[image[at.H_RECORDS] + i * at.F_SIZE + at.F_LAW_BEGIN] + at.L_KIND] = kinds.RECORDED
+        image[image[image[at.H_RECORDS] + i * at.F_SIZE + at.F_LAW] + at.L_KIND] = kinds.RECORDED
     return image
 
 
