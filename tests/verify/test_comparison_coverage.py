@@ -7,6 +7,7 @@ chance below 1e-3 (binomial). Coverages that are exact in the limit have an uppe
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from scipy.stats import binom
@@ -61,48 +62,48 @@ def test_crossings() -> None:
     assert right >= least(0.8, seeds), f"{right} of {seeds}"
 
 
-def test_selection_where_the_best_is_better_by_the_indifference() -> None:
-    """The right queue of three in 75 % of 150 seeds or more, two being worse by exactly what would not matter (slippage)."""
-    seeds = 150
-    best, other = queue(1, "exp(rate = 1.3)"), queue(1, "exp(rate = 1)")
-    values = [spn.solve(m, method="ctmc")["exact"] for m in (best, other)]
-    models = [other, best, queue(1, "exp(rate = 1)", room=20)]
-    right = sum(
-        spn.select_best(
-            models,
-            "n",
-            horizon=30.0,
-            warmup=2.0,
-            goal="min",
-            indifference=values[1] - values[0],
-            confidence=0.75,
-            first=8,
-            seed=seed,
-            names=["a", "b", "c"],
-        ).best
-        == "b"
-        for seed in range(seeds)
-    )
+@pytest.mark.parametrize("shared", [True, False])
+def test_selection_where_the_best_is_better_by_the_indifference(shared: bool) -> None:
+    """The right queue of three in 75 % of 300 seeds or more, two being worse by exactly what would not matter (slippage); with random
+    numbers that they share, and with other names of transitions and so independent ones."""
+    seeds = 300
+
+    def named(name: str, rate: float) -> Model:
+        text = QUEUE.format(servers=1, law=f"exp(rate = {rate})", load=0.8, room=20)
+        return spn.parse(
+            text
+            if shared
+            else text.replace("arrive", f"arrive_{name}")
+            .replace("timed serve ", f"timed serve_{name} ")
+            .replace("(serve)", f"(serve_{name})"),
+            name=name,
+        )
+
+    models = [named("a", 1.0), named("b", 1.2), named("c", 1.0)]
+    values = [spn.solve(m, method="ctmc")["exact"] for m in models]
+    options: dict[str, Any] = {"horizon": 30.0, "warmup": 2.0, "goal": "min", "indifference": values[0] - values[1]}
+    right = sum(spn.select_best(models, "n", confidence=0.75, first=6, seed=seed, **options).best == "b" for seed in range(seeds))
     assert right >= least(0.75, seeds), f"{right} of {seeds}"
 
 
 @pytest.mark.parametrize(("control", "antithetic"), [("twin", False), ("works", False), ("works", True), ("none", True)])
 def test_less_variance_without_bias(control: str, antithetic: bool) -> None:
-    """90 % intervals from 20 runs hold the exact mean in 90 % of 300 seeds, neither much less nor more."""
+    """90 % intervals from 64 runs hold the exact mean in 88 to 92 % of 300 seeds. (With 20 runs of this skewed average it is 87 %, without
+    any reduction too.)"""
     seeds, model = 300, queue(1, "erlang(3, mean = 1)", room=6)
     only = spn.Model(name="", net=model.net, measures=model.measures[:1])
     right = spn.solve(model, method="ctmc")["exact"]
     hits, off = 0, []
     for seed in range(seeds):
         found = spn.variance_reduced(
-            only, horizon=30.0, warmup=2.0, seed=seed, replications=20, control=control, antithetic=antithetic, confidence=0.9
+            only, horizon=30.0, warmup=2.0, seed=seed, replications=64, control=control, antithetic=antithetic, confidence=0.9
         )["n"]
         hits += abs(found.value - right) <= found.half_width
         off.append(found.value - right)
     mean = math.fsum(off) / seeds
     error = math.sqrt(math.fsum((x - mean) ** 2 for x in off) / (seeds - 1) / seeds)
     assert abs(mean) < 4 * error  # no bias: false alarm 6e-5
-    assert least(0.87, seeds) <= hits <= most(0.92, seeds), f"{hits} of {seeds}"
+    assert least(0.88, seeds) <= hits <= most(0.92, seeds), f"{hits} of {seeds}"
 
 
 def test_a_difference_by_inversion() -> None:
