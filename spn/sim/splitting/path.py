@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from spn.sim import layout as z
 from spn.sim.direct import layout as at
 from spn.sim.direct.fast import CompiledDirect
-from spn.sim.direct.reference import DirectTrajectory
+from spn.sim.direct.reference import DirectTrajectory, stream_of
 from spn.sim.engine import Ending, Engine
-from spn.sim.snapshot import Snapshot, generator_state, set_generator
+from spn.sim.snapshot import Snapshot
 from spn.sim.splitting.layout import CLOCKS, COUNT, SUM, TRACK
 
 
@@ -62,6 +62,7 @@ class Stepped:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._seeds = stream_of(engine.rng)
 
     @property
     def value(self) -> float:
@@ -85,12 +86,13 @@ class Stepped:
         """See :meth:`Path.back`."""
         assert isinstance(kept, Snapshot)
         engine = self.engine
-        state = generator_state(engine.rng)
-        words = engine.random.words if isinstance(engine, DirectTrajectory) else None
-        engine.restore(kept)
-        set_generator(engine.rng, state)
-        if isinstance(engine, DirectTrajectory) and words is not None:
+        if isinstance(engine, DirectTrajectory):
+            words = engine.random.words
+            engine.restore(kept)
             engine.random.words = words
+        else:
+            engine.restore(kept)
+            engine.reseed(np.random.default_rng(self._seeds.spawn(1)[0]))
 
 
 class Watched:
