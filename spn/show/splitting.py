@@ -11,11 +11,6 @@ from spn.show.text import number
 
 def levels_grid(levels: Sequence[Mapping[str, Any]]) -> Grid:
     """A row a threshold: its importance, into how many paths it splits, how often it was crossed, and from how many independent roots."""
-    columns = [
-        Column("importance", Align.RIGHT),
-        Column("split into", Align.RIGHT),
-        Column("came up", Align.RIGHT),
-        Column("roots", Align.RIGHT),
-    ]
+    columns = [Column("for"), *(Column(name, Align.RIGHT) for name in ("importance", "split into", "came up", "roots"))]
     rows = tuple((x["for"], number(x["importance"]), f"{x['factor']:,}", f"{x['hits']:,}", f"{x['roots']:,}") for x in levels)
     return Grid(tuple(columns), rows)
