@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from spn.solvers.sensitivity import sensitivity
     from spn.solvers.sweep import sweep
     from spn.structural.analysis import Structure, bounds, structure
+    from spn.trace.readers import read_trace
+    from spn.trace.records import Trace
 
 __version__ = "0.1.0"
 
@@ -53,6 +55,7 @@ _WHERE = {
     "Structure": "spn.structural.analysis",
     "States": "spn.reach.states",
     "Throughput": "spn.measure",
+    "Trace": "spn.trace.records",
     "Utilisation": "spn.measure",
     "bounds": "spn.structural.analysis",
     "call": "spn.expr.nodes",
@@ -68,6 +71,7 @@ _WHERE = {
     "load": "spn.loading",
     "parse": "spn.loading",
     "path": "spn.sim.history",
+    "read_trace": "spn.trace.readers",
     "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
@@ -98,6 +102,7 @@ __all__ = [
     "States",
     "Structure",
     "Throughput",
+    "Trace",
     "Utilisation",
     "__version__",
     "bounds",
@@ -114,6 +119,7 @@ __all__ = [
     "load",
     "parse",
     "path",
+    "read_trace",
     "sensitivity",
     "simulate",
     "solve",
