@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from spn.solvers.survey import Verification, methods, verify
     from spn.solvers.sweep import sweep
     from spn.structural.analysis import Structure, bounds, structure
+    from spn.trace.readers import read_trace
+    from spn.trace.records import Trace
 
 __version__ = "0.1.0"
 
@@ -62,6 +64,7 @@ _WHERE = {
     "Structure": "spn.structural.analysis",
     "States": "spn.reach.states",
     "Throughput": "spn.measure",
+    "Trace": "spn.trace.records",
     "Utilisation": "spn.measure",
     "VarianceReduced": "spn.solvers.reduced",
     "Verification": "spn.solvers.survey",
@@ -82,6 +85,7 @@ _WHERE = {
     "parse": "spn.loading",
     "path": "spn.sim.history",
     "select_best": "spn.sim.selection",
+    "read_trace": "spn.trace.readers",
     "sensitivity": "spn.solvers.sensitivity",
     "simulate": "spn.sim",
     "solve": "spn.solvers",
@@ -118,6 +122,7 @@ __all__ = [
     "States",
     "Structure",
     "Throughput",
+    "Trace",
     "Utilisation",
     "VarianceReduced",
     "Verification",
@@ -138,6 +143,7 @@ __all__ = [
     "methods",
     "parse",
     "path",
+    "read_trace",
     "select_best",
     "sensitivity",
     "simulate",

@@ -24,6 +24,7 @@ from spn.show.text import number
 from spn.solvers import ctmc, questions
 from spn.solvers.exactly import once
 from spn.solvers.extrapolate import Limit, limit
+from spn.structural.classes import classes
 
 NAME = "phase-type"
 HIGHEST = 128  # stages a mean
@@ -60,7 +61,21 @@ class Options:
 def may(model: Model) -> list[Diagnostic]:
     """All reasons why the net has no approximation by phases, each with its place in the text."""
     own = chain.from_iterable(refusals_of(t) for t in timed(model.net))
-    return [*once(own), *questions.refusals(model)]
+    return [*once(own), *_coinciding(model), *questions.refusals(model)]
+
+
+def _coinciding(model: Model) -> Iterator[Diagnostic]:
+    """Where all delays have finitely many values, firings coincide and their order counts; with phases they never do, however many."""
+    clocks = timed(model.net)
+    discrete = [t for t in clocks if t.law.atoms() is not None]
+    if len(discrete) > 1 and len(discrete) == len(clocks) and "marked graph" not in classes(model.net):
+        names = ", ".join(t.name for t in discrete[:4])
+        yield Diagnostic(
+            code="E0676",
+            message=f"the delays of {names} have finitely many values, so that firings coincide, which no phases keep",
+            span=discrete[0].law_span or discrete[0].span,
+            help="use --method schedule, or simulate",
+        )
 
 
 def refusals_of(t: Timed) -> Iterator[Diagnostic]:
@@ -223,6 +238,9 @@ class _Answer:
                 f"{name}: {law.describe()} by {n} phase{'s' * (n != 1)}, largest difference of the distribution functions "
                 f"{number(d.kolmogorov, 2)}, area between them {number(d.area, 2)} of the mean"
             )
+        discrete = [t.name for t in timed(self.model.net) if t.law.atoms() is not None]
+        if len(discrete) > 1 and "marked graph" not in classes(self.model.net):
+            yield f"where firings of {', '.join(discrete[:4])} coincide with positive probability and their order counts, phases have another limit"
         if not self.growing():
             yield "an approximation of fixed order: nothing is known about its error"
         elif self.options.phases == "converging":

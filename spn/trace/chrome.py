@@ -73,7 +73,8 @@ class Events:
             self.events += 1
             get: Callable[[str], Any] = event.get
             if get("ph") != "X":
-                self._other(event)
+                if get("cat") != "ac2g":  # the correlation of a kernel with its launch tells the same
+                    self._other(event)
                 continue
             try:
                 label, use = codes[get("cat"), get("name")]
@@ -114,7 +115,11 @@ class Events:
             self.table.add(label, thread, start_ns, duration_ns, -1, -1, -1, self.entry)
             return
         if use == _INDEX:
-            if "Ev Idx" in arguments or "Profiler Event Index" in arguments:
+            index = arguments.get("Ev Idx")
+            if index.__class__ is int:
+                self.numbered += 1
+                self.highest = max(self.highest, index)
+            elif "Profiler Event Index" in arguments:
                 self._count_index(arguments)
         elif use == _NODE:
             label, size = self._node(event, arguments, label)
@@ -279,8 +284,8 @@ class Events:
 
     def _flow(self, event: Event, phase: int) -> None:
         category, moment = str(event.get("cat", "")), _number(event.get("ts"))
-        if category == "ac2g" or event.get("name") == "launch" or not abs(moment) < LATEST:
-            return  # the correlation of a kernel tells the same
+        if event.get("name") == "launch" or not abs(moment) < LATEST:
+            return  # as an old Kineto calls the flow to a kernel
         key = (category, str(event.get("id")))
         flow = self.flow_ids.setdefault(key, len(self.flow_ids))
         enclosing = phase < 2 or event.get("bp") == "e"
@@ -306,11 +311,15 @@ class Events:
         stack: list[list[int]] = []
         current = -1
         order = np.lexsort((rows[:, 6], rows[:, 1], rows[:, 0]))
+        latest = -1
         for i in range(len(rows)):
             row = rows[order[i]].tolist()
             if row[0] != current:
                 self._left_open(stack, texts)
-                stack, current = [], row[0]
+                stack, current, latest = [], row[0], -1
+            if row[6] < latest:
+                self.table.problem("begin or end out of order", f"entry {row[6]}")
+            latest = max(latest, row[6])
             if row[2]:
                 stack.append(row)
                 continue

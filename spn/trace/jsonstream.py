@@ -160,7 +160,10 @@ class Document:
 
     def _one_a_line(self) -> bool:
         """Whether a whole object ends within the first characters and another one begins after it."""
-        text = self.window.text[self.window.at : self.window.at + HEAD]
+        window = self.window
+        while len(window.text) - window.at < HEAD and window.more():
+            pass
+        text = window.text[window.at : window.at + HEAD]
         try:
             _, end = _SCAN(text, 0)
         except (StopIteration, json.JSONDecodeError, RecursionError):

@@ -51,6 +51,9 @@ def read(path: str | Path | Sequence[str | Path], **options: str) -> Trace:
     return combine(traces, str(path) if isinstance(path, str | Path) else f"{len(paths)} files")
 
 
+read_trace = read  # as `spn.read_trace`
+
+
 def sound(trace: Trace) -> Trace:
     """The trace itself; DataError E0809 where its reader found anything wrong with the data."""
     if trace.problems:

@@ -303,10 +303,10 @@ def test_flows_are_dependencies(tmp_path: Path) -> None:
 
 def test_an_end_closes_the_begin_of_its_name(tmp_path: Path) -> None:
     events = [{"ph": p, "name": n, "ts": t, "pid": 1, "tid": 1} for p, n, t in (("B", "a", 1), ("B", "lost", 2), ("E", "a", 9))]
-    trace = read(write(tmp_path, events[::-1]))  # events need not be in order
+    trace = read(write(tmp_path, events[::-1]))  # out of order, which is told and put right
     assert trace.counts() == {"a": 1}
     assert trace.duration_ns.tolist() == [8_000]
-    assert {p.what: p.count for p in trace.problems} == {"begin without an end": 1}
+    assert {p.what: p.count for p in trace.problems} == {"begin or end out of order": 2, "begin without an end": 1}
 
 
 def test_json_lines_of_events(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from spn.errors import DataError
-from spn.trace import Collective, Kind, Layer, Trace, busy, collectives, phases, read, steps
+from spn.trace import Collective, Kind, Layer, Trace, busy, collectives, phases, steps
+from spn.trace import read as read_again
 from spn.trace.intervals import merge
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "traces"
@@ -31,6 +33,12 @@ KINETO = (
 )
 
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared traces are not here")
+
+
+@lru_cache(maxsize=4)
+def read(path: Path, unit: str | None = None) -> Trace:
+    """The same file serves several tests that come one after another; a trace cannot be changed."""
+    return read_again(path, **({} if unit is None else {"unit": unit}))
 
 
 def expected(path: str) -> dict[str, Any]:
@@ -57,6 +65,11 @@ def test_counts_and_steps(path: str) -> None:
         # a kernel of 0 us is in no record, but counted
         assert 0 <= figures["n_kernels"] - kernels(trace) <= figures["zero_dur"]
         assert sum(p.count for p in trace.problems if p.what == "duration of 0") == figures["zero_dur"]
+
+
+def test_a_tiny_profile_beside_its_execution_trace() -> None:
+    trace, figures = read(SHARED / "et/hta_simple_add_kineto.json.gz"), expected("et/hta_simple_add_kineto.json.gz")
+    assert (trace.origin.events, kernels(trace)) == (figures["n_events"], figures["n_kernels"])
 
 
 @pytest.mark.parametrize("path", [KINETO[0], KINETO[7]])
@@ -306,7 +319,7 @@ def test_chakra() -> None:
     assert len(trace) == figures["n_nodes"]
     assert microseconds(trace, trace.duration_ns > 0).sum() == figures["sum_runtime"]
     assert int((trace.kind == Kind.COMMUNICATION).sum()) == figures["types"]["7"]
-    ranks = read([SHARED / f"chakra/astrasim_all_reduce_4npus_1MB.{i}.et" for i in range(4)])
+    ranks = read_again([SHARED / f"chakra/astrasim_all_reduce_4npus_1MB.{i}.et" for i in range(4)])
     figures = expected("chakra/astrasim_all_reduce_4npus_1MB.0.et")
     assert ranks.parts[0].about["version"] == figures["version"]
     assert ranks.bytes.tolist() == [figures["comm_size_sum"]] * 4
