@@ -18,14 +18,13 @@ def combine(traces: Sequence[Trace], path: str) -> Trace:
     in order of start."""
     if len(traces) == 1:
         return _numbered(traces[0])
+    traces = _told_apart(traces)
     operations, of_operation = _renumbered([t.operations for t in traces])
     threads, of_thread = _renumbered([t.threads for t in traces])
     nodes, of_node = _renumbered([t.nodes for t in traces])
     thread_node = np.zeros(len(threads), dtype=np.int32)
-    types = dict.fromkeys(operations, "")
     for i, t in enumerate(traces):
         thread_node[of_thread[i]] = of_node[i][t.thread_node]
-        types.update({name: type_ for name, type_ in zip(t.operations, t.types, strict=True) if type_})
     start = np.concatenate([t.start_ns for t in traces])
     order = np.argsort(start, kind="stable")
     place = np.empty(len(order), dtype=np.int64)
@@ -42,7 +41,7 @@ def combine(traces: Sequence[Trace], path: str) -> Trace:
     return _numbered(
         Trace(
             operations=operations,
-            types=tuple(types.values()),
+            types=_types(traces, operations),
             threads=threads,
             nodes=nodes,
             thread_node=thread_node,
@@ -62,6 +61,37 @@ def combine(traces: Sequence[Trace], path: str) -> Trace:
             parts=tuple(t.origin for t in traces),
         )
     )
+
+
+def _told_apart(traces: Sequence[Trace]) -> list[Trace]:
+    """The traces with the rank before names of nodes that several ranks use: process 1 of one host is not that of another. What begins
+    with a slash is a device of the whole job (TensorFlow) and stays."""
+    ranks = [int(_rank_of_part(t)[0]) for t in traces]
+    users: dict[str, set[int]] = {}
+    for rank, t in zip(ranks, traces, strict=True):
+        for node in t.nodes:
+            users.setdefault(node, set()).add(rank)
+    return [
+        _with_rank(t, rank, {n for n in t.nodes if len(users[n]) > 1 and not n.startswith("/")})
+        for rank, t in zip(ranks, traces, strict=True)
+    ]
+
+
+def _with_rank(trace: Trace, rank: int, shared: set[str]) -> Trace:
+    before = f"rank {rank} " if rank >= 0 else ""
+    node_of = [trace.nodes[n] for n in trace.thread_node.tolist()]
+    return replace(
+        trace,
+        nodes=tuple(before + n if n in shared else n for n in trace.nodes),
+        threads=tuple(before + t if n in shared else t for n, t in zip(node_of, trace.threads, strict=True)),
+    )
+
+
+def _types(traces: Sequence[Trace], operations: tuple[str, ...]) -> tuple[str, ...]:
+    types = dict.fromkeys(operations, "")
+    for t in traces:
+        types.update({name: type_ for name, type_ in zip(t.operations, t.types, strict=True) if type_})
+    return tuple(types.values())
 
 
 def _numbered(trace: Trace) -> Trace:

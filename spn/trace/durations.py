@@ -10,9 +10,11 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import chain
 
 import numpy as np
 
@@ -71,38 +73,50 @@ def recognises(head: bytes) -> bool:
 
 def read(source: Source, options: Mapping[str, str]) -> Trace:
     """One record per row; DataError E0806 where the layout is not clear, E0807 where a cell is no number."""
-    rows, lines = _rows(source)
-    header, body, lines = _split(rows, lines, source.path, options)
-    layout = layout_of(header, source.path, options)
-    return fill(layout, zip(lines, body, strict=True), source.path, "CSV", lambda: source.sha256)
+    rows = _rows(source)
+    first = next(rows, None)
+    if first is None:
+        raise refuse(DataError, "E0803", f"{source.path} holds nothing but comments")
+    header = _header(first[1], source.path, options)
+    body = rows if header is not None else chain([first], rows)
+    bare = Column(text="duration", base="duration", scale=None, index=0)
+    layout = layout_of([bare] if header is None else header, source.path, options)
+    return fill(layout, body, source.path, "CSV", lambda: source.sha256)
 
 
-def _rows(content: Source) -> tuple[list[list[str]], list[int]]:
-    kept = [(n, line) for n, line in enumerate(content.lines(), 1) if line.strip() and not line.lstrip().startswith("#")]
-    if not kept:
-        raise refuse(DataError, "E0803", f"{content.path} holds nothing but comments")
-    delimiter = max(",;\t", key=kept[0][1].count)
-    cells = [[c.strip() for c in row] for row in csv.reader([line for _, line in kept], delimiter=delimiter)]
-    if len(cells) != len(kept):
-        raise refuse(DataError, "E0802", f"{content.path} has a quoted cell that runs over several lines")
-    return cells, [n for n, _ in kept]
+def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
+    """Number and cells of the lines that are neither blank nor comments."""
+    delimiter = ""
+    for number, line in enumerate(source.lines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        delimiter = delimiter or max(",;\t", key=line.count)
+        yield number, [cell.strip() for cell in (_quoted(line, delimiter, source.path) if '"' in line else line.split(delimiter))]
 
 
-def _split(
-    rows: list[list[str]], lines: list[int], path: str, options: Mapping[str, str]
-) -> tuple[list[Column], list[list[str]], list[int]]:
-    if any(_is_number(c) for c in rows[0]):
-        if len(rows[0]) > 1:
-            raise refuse(DataError, "E0806", f"{path} has {len(rows[0])} columns and no header", help="put a first line that names them")
-        if "unit" not in options:
-            raise refuse(
-                DataError,
-                "E0806",
-                f"{path} is one column without a header: in which unit?",
-                help='say it: --unit ms, or unit = "ms" in fit(…)',
-            )
-        return [Column(text="duration", base="duration", scale=None, index=0)], rows, lines
-    return header_of(rows[0]), rows[1:], lines[1:]
+def _quoted(line: str, delimiter: str, path: str) -> list[str]:
+    if line.count('"') % 2:
+        raise refuse(DataError, "E0802", f"{path} has a quoted cell that runs over several lines")
+    try:
+        return next(csv.reader([line], delimiter=delimiter))
+    except csv.Error as error:
+        raise refuse(DataError, "E0802", f"{path} has a line that is no CSV: {error}") from None
+
+
+def _header(row: Sequence[str], path: str, options: Mapping[str, str]) -> list[Column] | None:
+    """The columns that a first line names, or None where it is a duration itself."""
+    if not any(_is_number(c) for c in row):
+        return header_of(row)
+    if len(row) > 1:
+        raise refuse(DataError, "E0806", f"{path} has {len(row)} columns and no header", help="put a first line that names them")
+    if "unit" not in options:
+        raise refuse(
+            DataError,
+            "E0806",
+            f"{path} is one column without a header: in which unit?",
+            help='say it: --unit ms, or unit = "ms" in fit(…)',
+        )
+    return None
 
 
 def _column(index: int, text: str) -> Column:
@@ -189,7 +203,7 @@ def header_of(names: Sequence[str]) -> list[Column]:
 def fill(layout: Layout, rows: Iterable[tuple[int, Sequence[str]]], path: str, format_: str, digest: Callable[[], str]) -> Trace:
     """One record per row (number of its line, cells)."""
     table = Table()
-    more: list[tuple[int, int]] = []
+    more = array("q")  # rank and step of every record
     thread = table.thread("", "")
     entry = -1
     for entry, (line, row) in enumerate(rows):
@@ -205,8 +219,8 @@ def fill(layout: Layout, rows: Iterable[tuple[int, Sequence[str]]], path: str, f
         kind = by_name(name)
         label = table.label(name, kind, Layer.RANGE, collective(name) if kind is Kind.COMMUNICATION else Collective.NONE)
         moment = NO_TIME if start is None else round(start)
-        table.add(label, thread, moment, max(1, round(duration)), size, min(group, 2**31 - 1), len(more), entry)
-        more.append((rank, step))
+        table.add(label, thread, moment, max(1, round(duration)), size, min(group, 2**31 - 1), len(more) // 2, entry)
+        more.extend((rank, step))
     origin = Origin(path=path, format=format_, events=entry + 1, sha256=digest())
     return with_ranks_and_steps(table, np.array(more, dtype=np.int64).reshape(-1, 2), origin)
 

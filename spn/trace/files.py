@@ -19,7 +19,7 @@ from spn.errors import DataError, SpnError, refuse
 GZIP = b"\x1f\x8b"
 CHUNK = 1 << 20
 HEAD = 1 << 16  # bytes by which a format is recognised
-WHOLE = 1 << 30  # the most that a reader which needs all bytes at once is given
+WHOLE = 1 << 29  # the most that a reader which needs all bytes at once is given
 MEMBERS = 10_000  # files in one archive
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 SQLITE = b"SQLite format 3\0"
@@ -97,15 +97,14 @@ class Source:
         if rest:
             yield rest.rstrip("\r\n")
 
-    def all(self) -> bytes:
+    def all(self) -> bytearray:
         """All bytes at once; DataError E0802 where these are more than a reader that needs them all can take."""
-        parts, size = [], 0
+        data = bytearray()
         for chunk in self.unpacked():
-            parts.append(chunk)
-            size += len(chunk)
-            if size > WHOLE:
+            data += chunk
+            if len(data) > WHOLE:
                 raise refuse(DataError, "E0802", f"{self.path} holds more than {WHOLE >> 20} MiB", help="record fewer steps")
-        return b"".join(parts)
+        return data
 
     @property
     def sha256(self) -> str:

@@ -372,6 +372,9 @@ def test_several_files_become_one_table(tmp_path: Path) -> None:
     assert [p.events for p in trace.parts] == [2, 2]
     assert sorted(zip(trace.rank.tolist(), trace.part.tolist(), strict=True)) == [(0, 1), (0, 1), (1, 0), (1, 0)]
     assert trace.counts() == {"gemm": 2, "ncclKernel_AllReduce": 2}
+    assert sorted(trace.nodes) == ["rank 0 1", "rank 1 1"]  # process 1 of each
+    for node, rank in zip(trace.node().tolist(), trace.rank.tolist(), strict=True):
+        assert trace.nodes[node] == f"rank {rank} 1"
     assert {int(trace.layer[0])} == {Layer.DEVICE}
 
 
