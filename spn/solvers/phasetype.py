@@ -240,7 +240,8 @@ class _Answer:
             )
         discrete = [t.name for t in timed(self.model.net) if t.law.atoms() is not None]
         if len(discrete) > 1 and "marked graph" not in classes(self.model.net):
-            yield f"where firings of {', '.join(discrete[:4])} coincide with positive probability and their order counts, phases have another limit"
+            names = ", ".join(discrete[:4])
+            yield f"where firings of {names} coincide with positive probability and their order counts, phases have another limit"
         if not self.growing():
             yield "an approximation of fixed order: nothing is known about its error"
         elif self.options.phases == "converging":
