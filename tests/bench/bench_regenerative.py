@@ -1,7 +1,7 @@
 """From net to all measures with one general clock at a time: python -m tests.bench.bench_regenerative [SIZE ...]
 
-A tandem of two queues of at most SIZE customers (default 50, 150, 315), constant service of 1 s in the first: (SIZE + 1)^2 markings, a start of
-the clock possible in nearly all. And M/D/1/50. Each is done once to load the kernels and once to be measured: seconds, residual,
+A tandem of two queues of at most SIZE customers (default 50, 150, 315), constant service of 1 s in the first: (SIZE + 1)^2 markings, a
+start of the clock possible in nearly all. And M/D/1/50. Each is done once to load the kernels and once to be measured: seconds, residual,
 estimated error, applications of the embedded chain.
 """
 
@@ -48,9 +48,8 @@ def main(sizes: list[int]) -> None:
         r = mrp.compute(m)
         took = time.perf_counter() - began
         d = r.details
-        print(
-            f"{m.name:12} {d['states']:>8,} markings  {took:7.3f} s  residual {r.residual:.1e}  error {d['estimated_error']:.1e}  {d['solver']}"
-        )
+        figures = f"residual {r.residual:.1e}  error {d['estimated_error']:.1e}  {d['solver']}"
+        print(f"{m.name:12} {d['states']:>8,} markings  {took:7.3f} s  {figures}")
 
 
 if __name__ == "__main__":
