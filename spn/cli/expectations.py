@@ -107,20 +107,15 @@ def _judged(group: _Group, answer: Answer) -> Mapping[int, Verdict]:
 
 
 def by_method(method: str, seed: int, max_seconds: float = MAX_SECONDS, progress: Callable[[Any], None] | None = None) -> Answer:
-    """An answer by ``method``: ``ctmc``, ``simulate``, or ``auto``, which simulates where the exact methods refuse."""
+    """An answer by ``method``: ``ctmc``, ``simulate``, or ``auto``, which simulates where the exact method refuses."""
 
     def answer(model: Model, decided: Callable[[Estimates], bool]) -> Result:
         from spn.solvers import may_solve, solve
-        from spn.solvers.choose import one_clock
 
         if method == "ctmc" or (method == "auto" and not may_solve(model)):
             result = solve(model, method="ctmc") if method == "ctmc" else solve(model, seed=seed, max_seconds=1.0)
             if result.method != "simulate":
                 return _settled(result)
-        elif method == "auto":
-            found, _ = one_clock(model, {}, may_solve(model))
-            if found is not None:
-                return found
         from spn.sim import simulate
 
         return simulate(model, seed=seed, confidence=CONFIDENCE, until=decided, max_seconds=max_seconds, progress=progress)
