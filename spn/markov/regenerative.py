@@ -24,7 +24,7 @@ from spn.reach.components import closed, members, strong_components
 from spn.reach.regenerative import NOBODY
 from spn.reach.space import Floats, Ints, Rates, compressed
 
-MOST_WORK = 4e9  # multiplications of all the rows up to which the embedded chain is written down
+MOST_WORK = 3e8  # multiplications of all the rows up to which the embedded chain is written down
 MOST_ENTRIES = 2e7  # and its entries
 
 

@@ -33,7 +33,7 @@ from spn.result import RecurrentClass, Result, Value
 from spn.solvers import ctmc, questions
 
 NAME = "mrp"
-NOT_ONE = frozenset({"E0660", "E0663", "E0664"})  # two clocks alive at once, or too large a system: found in the state space
+NOT_ONE = frozenset({"E0660", "E0662", "E0663", "E0664", "E0630"})  # found in the state space: two clocks at once, too large, too stiff …
 
 
 def may(model: Model) -> list[Diagnostic]:

@@ -88,7 +88,7 @@ def test_an_interrupted_test_ends_there_and_prints_what_it_has(spn: Run, monkeyp
         return Result(method="simulate", reason="", measures=measures, converged=False, details={"interrupted": True})
 
     monkeypatch.setattr("spn.sim.simulate", cut_short)
-    done = spn("test", "one.spn", "two.spn", "--json")
+    done = spn("test", "one.spn", "two.spn", "--method", "simulate", "--json")
     assert done.code == 130
     (record,) = json.loads(done.out)
     assert [e["outcome"] for e in record["expectations"]] == ["undecided"]
@@ -96,7 +96,7 @@ def test_an_interrupted_test_ends_there_and_prints_what_it_has(spn: Run, monkeyp
 
 
 def test_a_test_interrupted_before_its_first_estimate(spn: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("one.spn").write_text(SIMULATED)
+    Path("one.spn").write_text(SIMULATED + "place more = 2\ntimed other : more -> more ~ det(3 s) servers 2\n")
 
     def at_once(*_: Any, **__: Any) -> Result:
         raise KeyboardInterrupt
