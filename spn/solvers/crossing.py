@@ -469,6 +469,11 @@ class _Search:
             found.append(
                 f"which is larger is not told at {where}: they may touch or cross there; more replications or a longer horizon tell"
             )
+        stiff = [x for x in sorted(self.seen) if not self.curves.exact and self.seen[x][0].error == 0 and x not in equal]
+        if stiff:
+            found.append(
+                f"all replications gave one and the same difference at {_listed(stiff, factor, unit)}: its sign is taken from that"
+            )
         if not self.complete:
             found.append(f"{self.control.exhausted() or 'stopped'} before all was looked at")
         return tuple(found)

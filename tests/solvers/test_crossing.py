@@ -116,6 +116,16 @@ def test_no_exact_answer_takes_a_horizon() -> None:
     assert found.method == "simulate" and "simulated" in found.reason
 
 
+def test_differences_without_a_spread_are_named() -> None:
+    """Two clocks tick differently often, the same in every replication."""
+    clocks = [
+        spn.parse(f"units none\nparam x : number = 1\nplace p = 1\ntimed t : p -> p ~ det({law})\nmeasure r = throughput(t)", name=law)
+        for law in ("x", "2")
+    ]
+    found = spn.crossing(clocks[0], clocks[1], "x", 1, 3.5, "r", horizon=40.0, seed=1, replications=3)
+    assert found.crossings and "one and the same difference" in found.notes[-1]
+
+
 def test_time_runs_out() -> None:
     found = spn.crossing(FAST, TWO, "load", 0.1, 1.5, "n", horizon=100.0, method="simulate", seed=1, max_seconds=0.3)
     assert not found.complete and "before all was looked at" in found.notes[-1] and len(found.points) < 9
