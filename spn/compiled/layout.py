@@ -65,8 +65,9 @@ H_EXPRESSIONS = 13  # offset: list of programs compiled beside the net
 H_CROWDS = 14  # number of crowds
 H_CROWD = 15  # offset: the crowds' records
 H_MEMBERSHIPS = 16  # offset: for each membership the transition, then the crowd
-H_LARGE = 18  # the image is larger than fast caches: what a clock's expiry will need is asked for when the clock starts
 H_EVEN = 17  # all immediates are of one priority, weigh 1, and are enabled or not by constants
+H_LARGE = 18  # the image is larger than fast caches: what a clock's expiry will need is asked for when the clock starts
+H_CERTAIN = 19  # the enabling of all timed transitions is a matter of constants
 H_SIZE = 24
 
 # transition record: first what nearly every firing reads

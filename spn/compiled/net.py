@@ -201,6 +201,7 @@ class _Compiler:
         timed = [i for i, t in enumerate(transitions) if isinstance(t, Timed)]
         self.image.set(at.H_IMMEDIATES, self.image.listed(by_priority))
         even = all(constant(t.weight) == 1 and t.priority == transitions[now[0]].priority for t in (transitions[i] for i in now))
+        self.image.set(at.H_CERTAIN, int(all(by_constants(transitions[i], self.capped) for i in timed)))
         self.image.set(at.H_EVEN, int(even and all(by_constants(transitions[i], self.capped) for i in now)))
         for place, i in enumerate(by_priority):
             self.image.set(self.image.words[at.H_RECORDS] + i * at.F_SIZE + at.F_ORDER, place)

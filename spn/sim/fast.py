@@ -103,6 +103,7 @@ class CompiledTrajectory:
         transitions of which it is the first. Choices among clocks and parked clocks stay with the common stream. ``drew`` and
         ``words`` tell of that one alone."""
         begin = len(self.state)
+        self.state[z.Z_SEPARATE] = 1
         self.state = aligned(np.concatenate([self.state, *map(stream_words, (*works, *choices))]))
         for word, first in ((z.S_STREAM, begin), (z.S_CHOICES, begin + 4 * len(works))):
             for t in range(len(self.compiled.net.transitions)):

@@ -38,6 +38,7 @@ from spn.compiled.layout import (
     G_SHARE,
     G_SIZE,
     G_SPEED,
+    H_CERTAIN,
     H_EXPRESSIONS,
     H_GROUP,
     H_GROUPS,
@@ -874,7 +875,7 @@ def wanted_clocks(net: int, z: int, t: int) -> int:
     return d if servers < 0 else min(d, servers)
 
 
-@helper
+@inlined
 def list_dirty(z: int) -> int:
     """List the dirty transitions, ascending; their number. They stay dirty."""
     dirty = address(z, Z_DIRTY)
@@ -894,7 +895,7 @@ def list_dirty(z: int) -> int:
     return count
 
 
-@helper
+@inlined
 def clear_dirty(z: int) -> None:
     dirty = address(z, Z_DIRTY)
     summaries = geti(z, Z_DIRTY_WORDS)
@@ -945,12 +946,12 @@ def find_wrong(net: int, z: int, listed: int, count: int) -> int:
 def settle(net: int, z: int) -> int:
     """In a tangible marking: clocks, rates, measured expressions."""
     fired = geti(z, Z_FIRED)
-    certain = False
+    certain = geti(net, H_CERTAIN) != 0
     if fired >= 0:
         near = geti(net, record(net, fired) + F_TIMED)
         count = geti(net, near)
         listed = net + 8 * (near + 1)
-        certain = geti(net, record(net, fired) + F_CERTAIN) != 0
+        certain = certain or geti(net, record(net, fired) + F_CERTAIN) != 0
     else:
         count = list_dirty(z)
         listed = address(z, Z_LOOK)
@@ -981,7 +982,7 @@ def settle(net: int, z: int) -> int:
 # --- firing ---------------------------------------------------------------------------------------------------------------
 
 
-@helper
+@inlined
 def mark(z: int, t: int) -> None:
     """Note that a timed transition has to be looked at."""
     dirty = address(z, Z_DIRTY)
@@ -992,7 +993,7 @@ def mark(z: int, t: int) -> None:
     seti(dirty, i, geti(dirty, i) | (1 << (word - i * BITS)))
 
 
-@helper
+@inlined
 def mark_dirty(net: int, z: int, t: int) -> None:
     """Note all that the firing of ``t`` concerns, besides what :func:`note_effects` does."""
     r = record(net, t)
@@ -1039,7 +1040,7 @@ def note_effects(net: int, z: int, t: int) -> None:
     look_at_immediates(net, z, t)
 
 
-@helper
+@inlined
 def note_expressions(net: int, z: int, t: int) -> None:
     """Measured expressions to be read again."""
     listed = geti(net, record(net, t) + F_AFFECTED_EXPRESSIONS)
@@ -1054,7 +1055,7 @@ def note_expressions(net: int, z: int, t: int) -> None:
             seti(dirty, count, e)
 
 
-@helper
+@inlined
 def fire_immediates(net: int, z: int, counted: bool) -> int:
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)
