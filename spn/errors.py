@@ -45,6 +45,10 @@ class SpnError(Exception):
         self.diagnostics = diagnostics
         super().__init__("\n".join(render(d) for d in diagnostics))
 
+    def __reduce__(self) -> tuple[type[SpnError], tuple[Diagnostic, ...]]:
+        """Pickled by its diagnostics, which it is made from."""
+        return type(self), self.diagnostics
+
 
 class ModelError(SpnError):
     """The model text or the net is wrong: syntax, names, dimensions, values."""

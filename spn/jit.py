@@ -9,12 +9,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped,unused-ignore]  # some releases ship no types
 from numba.core import types
 from numba.extending import intrinsic
-from numba.np.random._constants import fe_double, ke_double, we_double, ziggurat_exp_r
-from numpy.typing import NDArray
 
 from spn import kernel_cache
 
@@ -44,15 +41,8 @@ def helper(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """A helper that is copied into its callers (cheaper than passing arrays or a generator to a call, but slow to compile)."""
-    return cast(F, numba.njit(**_OPTIONS, inline="always")(function))
-
-
-# numpy's ziggurat tables of the exponential law, for kernels that draw from a bit generator's address
-EXP_ACCEPT: NDArray[np.int64] = ke_double.astype(np.int64)
-EXP_WIDTHS: NDArray[np.float64] = we_double
-EXP_HEIGHTS: NDArray[np.float64] = fe_double
-EXP_TAIL = float(ziggurat_exp_r)
+    """A helper that the compiler merges into its callers: for what every event goes through, and calls would spill registers in."""
+    return cast(F, numba.njit(**_OPTIONS, **_INSIDE, forceinline=True)(function))
 
 
 # --- raw memory ------------------------------------------------------------------------------------------------------------
@@ -127,16 +117,23 @@ set32 = cast(Callable[[int, int, int], None], intrinsic(_set32))
 prefetch = cast(Callable[[int], None], intrinsic(_prefetch))
 
 
-def _call_u64(typing_context: Any, function: Any, argument: Any) -> Any:
-    """Call a C function ``uint64 f(void *)`` by its address; the result as int64 (for a generator's ``next_uint64``)."""
+def _trailing_zeros(typing_context: Any, word: Any) -> Any:
+    """The place of the lowest bit that is set; the word is not 0."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word, pointer = ir.IntType(64), ir.PointerType(ir.IntType(8))
-        kind = ir.FunctionType(word, [pointer])
-        target = builder.inttoptr(arguments[0], ir.PointerType(kind))
-        return builder.call(target, [builder.inttoptr(arguments[1], pointer)])
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
 
-    return types.int64(types.int64, types.int64), generate
+    return types.int64(types.int64), generate
 
 
-call_u64 = cast(Callable[[int, int], int], intrinsic(_call_u64))
+def _set_bits(typing_context: Any, word: Any) -> Any:
+    """The number of bits that are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), generate
+
+
+set_bits = cast(Callable[[int], int], intrinsic(_set_bits))
+trailing_zeros = cast(Callable[[int], int], intrinsic(_trailing_zeros))

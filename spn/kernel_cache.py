@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-KERNEL_FILES = frozenset({"kernels.py", "layout.py", "kinds.py", "jit.py"})  # sources whose constants or code are compiled in
+KERNEL_FILES = frozenset({"kernels.py", "layout.py", "kinds.py", "random.py", "jit.py"})  # sources whose constants or code are compiled in
 ENTRY = "kernels.run-*.nbi"  # the simulator's entry: the last and largest to be compiled
 EXPLORATION = "kernels.expand-*.nbi"
 

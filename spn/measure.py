@@ -77,11 +77,14 @@ class Passage(Atom):
 
 @dataclass(frozen=True, slots=True)
 class Delay(Atom):
-    """``E(time from first to second)``: the mean time of a token from a firing of one transition to a firing of another, or a quantile."""
+    """``E(time from first to second)``: the mean time of a token from the firing of one transition that brought it to the firing of
+    another that takes it away, over all tokens in the long run; with ``within`` the share of tokens that take at most that, with
+    ``quantile`` that quantile. Which places are between, and whether tokens keep their order, says :mod:`spn.structural.way`."""
 
     first: str
     second: str
     quantile: Exact | None = None
+    within: Exact | None = None
     span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
 
 

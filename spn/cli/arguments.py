@@ -176,6 +176,7 @@ def _simulate(commands: Any) -> None:
     _trace(p)
     _sampling(p)
     p.add_argument("--max-seconds", type=_typed(seconds), metavar="T", help="stop after this much computing time")
+    p.add_argument("--checkpoint", metavar="FILE", help="keep what is done in a file, every few seconds; if it is there, go on from it")
     p.add_argument("--histogram", metavar="EXPR", help="how an expression is distributed, instead of the measures: '#q', '#q | serve'")
     p.add_argument("--path", metavar="OUT", help="write every firing up to --horizon to a .csv or .parquet file, instead of the measures")
     p.add_argument(
@@ -241,6 +242,7 @@ def _compare(commands: Any) -> None:
         "--precision", type=_typed(share), default=0.01, metavar="R", help="relative half-width of simulated points (default: 1%%)"
     )
     p.add_argument("--confidence", type=_typed(share), default=0.95, metavar="C", help="confidence level (default: 95%%)")
+    _cluster(p)
     p.add_argument("-o", "--output", metavar="OUT", help="write the plot, as SVG, PNG or PDF")
     pairs = p.add_argument_group("differences")
     pairs.add_argument("--difference", action="store_true", help="by how much each differs from the first, by common random numbers")
@@ -321,6 +323,11 @@ def _sampling(p: argparse.ArgumentParser) -> None:
     group.add_argument("--confidence", type=_typed(share), metavar="C", help="confidence level (default: 95%%)")
     group.add_argument("--replications", type=_whole(2), metavar="N", help="independent runs (default: as many as are needed)")
     group.add_argument("--horizon", type=_typed(seconds), metavar="T", help="model time of each run, for instance '10 min'")
+    _cluster(group)
+
+
+def _cluster(group: argparse._ActionsContainer) -> None:
+    group.add_argument("--cluster", metavar="ADDRESS", help="do the work on a Dask cluster, given by its scheduler: tcp://10.0.0.1:8786")
 
 
 def _json(p: argparse.ArgumentParser) -> None:

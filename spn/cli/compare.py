@@ -11,6 +11,7 @@ from spn.cli.answers import print_json
 from spn.cli.calibration import parameters, print_calibration
 from spn.cli.codes import Code
 from spn.cli.inputs import model_file, sweep
+from spn.cli.sampling import executor
 from spn.cli.terminal import Progress, note, prose, say, show, terminal_width
 from spn.errors import AnalysisError, refuse
 from spn.report.draw import chosen_format, writable
@@ -42,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
             parameters=given,
             progress=lambda done, total, what: progress.show(what, done / total),
             **sampling,
+            **executor(arguments),
         )
     _print(found, calibration, arguments)
     if arguments.output:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
@@ -10,27 +11,46 @@ from spn.cli.terminal import Progress
 
 
 class State(Protocol):
-    """What a simulation tells on its way: the worst relative half-width so far and the one wanted; as text, a line for people."""
+    """What a simulation tells on its way: the share of the work that is done, nan where that is not known; as text, a line for people."""
 
     @property
-    def worst(self) -> float: ...
-    @property
-    def precision(self) -> float: ...
+    def share(self) -> float: ...
 
 
-_NAMES: Final = ("seed", "precision", "absolute", "precise_for", "confidence", "replications", "horizon", "max_seconds", "max_firings")
+_NAMES: Final = (
+    "seed",
+    "precision",
+    "absolute",
+    "precise_for",
+    "confidence",
+    "replications",
+    "horizon",
+    "max_seconds",
+    "max_firings",
+    "checkpoint",
+)
 
 
 def options(arguments: argparse.Namespace, progress: Progress, *, simulating: bool = True) -> dict[str, Any]:
     """Those that were given, so that the defaults stay in one place: the simulator's signature."""
     given = {name: value for name in _NAMES if (value := getattr(arguments, name, None)) is not None}
+    given |= executor(arguments)
     return {**given, "progress": progress_line(progress)} if simulating else given
 
 
+def executor(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The option that sends the work to a cluster, where there is one."""
+    if getattr(arguments, "cluster", None) is None:
+        return {}
+    from spn.sim.executors import cluster
+
+    return {"executor": cluster(arguments.cluster)}
+
+
 def progress_line(progress: Progress) -> Callable[[State], None]:
-    """A callback that shows how far the run has come: the work left grows with the square of the precision wanted."""
+    """A callback that shows how far the run has come."""
 
     def show(state: State) -> None:
-        progress.show(str(state), min(1.0, (state.precision / state.worst) ** 2) if state.worst > 0 else 1.0)
+        progress.show(str(state), state.share if math.isfinite(state.share) else None)
 
     return show

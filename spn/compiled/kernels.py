@@ -19,11 +19,15 @@ from spn.compiled.layout import (
     A_PLACE,
     A_PROGRAMS,
     A_SIZE,
+    CONSTANTS,
     F_BOUNDED,
     F_DELTA,
+    F_ENABLING,
     F_GROUPS_BEGIN,
     F_GROUPS_END,
     F_GUARD,
+    F_NEEDS,
+    F_PLACE,
     F_PRIORITY,
     F_SERVERS,
     F_SIZE,
@@ -36,11 +40,12 @@ from spn.compiled.layout import (
     INHIBITOR,
     INPUT,
     LIMIT,
+    ONE_INPUT,
     OUTPUT,
     TEST,
     UNBOUNDED,
 )
-from spn.jit import getf, geti, helper, kernel, setf, seti
+from spn.jit import getf, geti, helper, inlined, kernel, setf, seti
 
 Ints = NDArray[np.int64]
 WRONG = -1
@@ -172,7 +177,7 @@ def evaluate(net: int, program: int, m: int, stack: int) -> float:
     return top
 
 
-@helper
+@inlined
 def quantity(net: int, offset: int, m: int, stack: int) -> float:
     """A weight, speed, scale or share: finite and not negative, or nan."""
     program = geti(net, offset + 1)
@@ -182,7 +187,7 @@ def quantity(net: int, offset: int, m: int, stack: int) -> float:
     return v if 0.0 <= v < math.inf else math.nan
 
 
-@helper
+@inlined
 def record(net: int, t: int) -> int:
     """The word offset of a transition's record."""
     return geti(net, H_RECORDS) + t * F_SIZE
@@ -209,7 +214,7 @@ def _read_multiplicity(net: int, group: int, m: int, stack: int) -> int:
     return combined
 
 
-@helper
+@inlined
 def multiplicity(net: int, group: int, m: int, stack: int) -> int:
     """The combined multiplicity of an arc group; 0 means absent in this marking."""
     constant = geti(net, group + A_CONSTANT)
@@ -218,7 +223,7 @@ def multiplicity(net: int, group: int, m: int, stack: int) -> int:
     return _read_multiplicity(net, group, m, stack)
 
 
-@helper
+@inlined
 def fire(net: int, t: int, m: int, stack: int) -> int:
     """Fire an enabled transition in place. Everything is read before anything changes."""
     r = record(net, t)
@@ -291,10 +296,44 @@ def fits(net: int, r: int, m: int, stack: int) -> int:
     return fitting
 
 
-@helper
+@inlined
+def bounded(conditions: int, m: int) -> int:
+    """The enabling degree by inputs and bounds with constants alone."""
+    inputs = geti(conditions, 0)
+    d = UNBOUNDED if inputs > 0 else 1
+    for i in range(1, 1 + 2 * inputs, 2):
+        tokens = geti(m, geti(conditions, i))
+        needs = geti(conditions, i + 1)
+        if tokens < needs:  # (an exit from the loop also keeps the compiler from making vectors of two or three numbers)
+            return 0
+        if needs > 1:
+            tokens = tokens // needs
+        d = min(d, tokens)
+    bounds = conditions + 8 * (1 + 2 * inputs)
+    for i in range(1, 1 + 3 * geti(bounds, 0), 3):
+        tokens = geti(m, geti(bounds, i))
+        if tokens < geti(bounds, i + 1) or tokens > geti(bounds, i + 2):
+            return 0
+    return d
+
+
+@inlined
 def degree(net: int, t: int, m: int, stack: int) -> int:
     """The enabling degree, 0 where disabled, WRONG where it is undefined."""
     r = record(net, t)
+    kind = geti(net, r + F_ENABLING)
+    if kind == ONE_INPUT:
+        d = geti(m, geti(net, r + F_PLACE))
+        needs = geti(net, r + F_NEEDS)
+        return d if needs == 1 else d // needs
+    if kind == CONSTANTS:
+        return bounded(net + 8 * geti(net, r + F_NEEDS), m)
+    return general_degree(net, r, m, stack)
+
+
+@helper
+def general_degree(net: int, r: int, m: int, stack: int) -> int:
+    """The degree of the transition with record ``r`` by reading all that it depends on."""
     guard = geti(net, r + F_GUARD)
     if guard != 0:
         v = evaluate(net, guard, m, stack)
@@ -330,7 +369,7 @@ def degree(net: int, t: int, m: int, stack: int) -> int:
     return 1 if d == UNBOUNDED else d
 
 
-@helper
+@inlined
 def clocks(net: int, t: int, m: int, stack: int) -> int:
     """Running clocks of a timed transition in a tangible marking: min(servers, degree)."""
     d = degree(net, t, m, stack)

@@ -62,34 +62,60 @@ H_GROUP = 10  # offset: the groups' records
 H_LINKS = 11  # number of links
 H_LINK = 12  # offset: capacity of each link, doubles
 H_EXPRESSIONS = 13  # offset: list of programs compiled beside the net
-H_SIZE = 14
+H_CROWDS = 14  # number of crowds
+H_CROWD = 15  # offset: the crowds' records
+H_MEMBERSHIPS = 16  # offset: for each membership the transition, then the crowd
+H_EVEN = 17  # all immediates are of one priority, weigh 1, and are enabled or not by constants
+H_SIZE = 24
 
-# transition record
-F_IMMEDIATE = 0
-F_PRIORITY = 1
-F_GROUPS_BEGIN = 2  # offsets of the first arc group and of the one past the last
-F_GROUPS_END = 3
-F_GUARD = 4
-F_WEIGHT = 5  # quantity
-F_SERVERS = 7  # -1 infinite
-F_MEMORY = 8
-F_SPEED = 9  # quantity
-F_SCALE = 11  # quantity
-F_BOUNDED = 13  # an output place has a capacity
-F_DELTA = 14  # list of (place, change) pairs where all multiplicities are constant and nothing is flushed, else 0
-F_LAW_BEGIN = 15
-F_LAW_END = 16
-F_RESETS = 17  # list of transitions
-F_TIMED = 18  # list of timed transitions whose number of clocks may change at a firing, ascending; itself included
-F_AFFECTED_IMMEDIATES = 19  # list of immediate transitions whose enabling may change
-F_AFFECTED_GROUPS = 20  # list of speed groups whose speed or share may change
-F_AFFECTED_EXPRESSIONS = 21  # list of expressions whose value may change
-F_GROUP = 22  # speed group, -1 where the clocks run at a constant speed
-F_FACTOR = 23  # double: constant scale over constant speed, applied to every draw
-F_LATENCY = 24  # double seconds outside the ticks, then double ticks
-F_PLAIN = 26  # one server, constant speed, restart, no latency: no record per clock is needed
-F_QUIET = 27  # a firing resets nothing, and no immediate or speed depends on it
-F_SIZE = 28
+# transition record: first what nearly every firing reads
+F_DELTA = 0  # list of (place, change) pairs where all multiplicities are constant and nothing is flushed, else 0
+F_TIMED = 1  # list of timed transitions whose number of clocks may change at a firing, ascending; itself included, crowds not
+F_QUIET = 2  # a firing resets nothing, and no immediate, speed or crowd depends on it
+F_CERTAIN = 3  # the enabling of all in that list can be read without error, and there is no crowd of timed ones to look at
+F_AFFECTED_EXPRESSIONS = 4  # list of expressions whose value may change
+F_PLAIN = 5  # one server, constant speed, restart, no latency: no record per clock is needed
+F_ENABLING = 6  # what decides on the enabling degree: ONE_INPUT, CONSTANTS or GENERAL
+F_PLACE = 7  # ONE_INPUT: its place,
+F_NEEDS = 8  # and how many tokens it takes of it; CONSTANTS: offset of the conditions
+F_SERVERS = 9  # -1 infinite
+F_MEMBER = 10  # list of its memberships in crowds, 0 where there are none
+F_LAW = 11  # offset of the leaves of its law
+F_FACTOR = 12  # double: constant scale over constant speed, applied to every draw
+F_SCALE = 13  # quantity
+F_GROUP = 15  # speed group, -1 where the clocks run at a constant speed
+F_OWN = 16  # of a member of crowds: offset of those of its conditions that are not on the crowds' places
+F_GATE = 17  # one more than the crowd with a gate that it is a member of, 0 where there is none
+F_IMMEDIATE = 18
+F_PRIORITY = 19
+F_GROUPS_BEGIN = 20  # offsets of the first arc group and of the one past the last
+F_GROUPS_END = 21
+F_GUARD = 22
+F_WEIGHT = 23  # quantity
+F_MEMORY = 25
+F_SPEED = 26  # quantity
+F_BOUNDED = 28  # an output place has a capacity
+F_RESETS = 29  # list of transitions
+F_AFFECTED_IMMEDIATES = 30  # list of immediate transitions whose enabling may change
+F_NEAR_IMMEDIATES = 31  # the same without crowds
+F_AFFECTED_GROUPS = 32  # list of speed groups whose speed or share may change
+F_CROWDS_TIMED = 33  # list of the crowds of timed transitions whose place a firing changes
+F_CROWDS_IMMEDIATE = 34  # list of those of immediate transitions
+F_ORDER = 35  # of an immediate: its place in the list of all
+F_LATENCY = 36  # double seconds outside the ticks, then double ticks
+F_SIZE = 40
+
+# crowd record
+W_PLACE = 0
+W_GATED = 1  # immediates with one and the same condition on the place, that are in no other crowd
+W_FEWEST = 2  # tokens that open the gate
+W_MOST = 3
+W_SIZE = 4
+
+# conditions: number of inputs, pairs (place, tokens a clock); number of bounds, triples (place, fewest, most)
+ONE_INPUT = 0
+CONSTANTS = 1
+GENERAL = 2  # guards, multiplicities that depend on the marking
 
 # arc group record
 A_KIND = 0
@@ -99,12 +125,13 @@ A_PROGRAMS = 3  # list of programs, one an arc
 A_SIZE = 4
 
 # law leaf record
-L_UPTO = 0  # double: probability of this leaf and those before it
+L_UPTO = 0  # double: probability of this leaf and those before it; ALONE where there is one only
 L_KIND = 1
-L_OFFSET = 2  # of its parameters in the parameter array
+L_OFFSET = 2  # of its parameters
 L_COUNT = 3
 L_DISCRETE = 4  # its values are whole ticks
 L_SIZE = 5
+ALONE = 2.0
 
 # speed group record
 G_SPEED = 0  # quantity

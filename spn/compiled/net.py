@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spn.compiled import layout as at
 from spn.compiled.clocks import Clockwork, Group, clockwork, components, groups, is_positive
-from spn.compiled.dependency import Dependencies, dependencies, reads
+from spn.compiled.dependency import Dependencies, by_constants, dependencies, reads
 from spn.compiled.program import Code, depth, program
 from spn.dist.leaves import encode
 from spn.expr.evaluate import fold
@@ -19,7 +19,6 @@ from spn.expr.nodes import ONE, Exact, Node, constant
 from spn.net.model import INFINITE, Arc, ArcKind, Immediate, Memory, Net, Timed, Transition, initial_marking, place_index
 
 Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 KINDS = {
     ArcKind.INPUT: at.INPUT,
@@ -34,7 +33,7 @@ MEMORIES = {Memory.RESTART: at.RESTART, Memory.RESUME: at.RESUME, Memory.REPEAT:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompiledNet:
     """A net for kernels. ``image`` holds all of it in one block of 64-bit words (:mod:`spn.compiled.layout`), so that kernels pass one
-    address; ``parameters`` are those of the laws. ``expressions`` are the offsets of the programs asked for beside the net.
+    address. ``expressions`` are the offsets of the programs asked for beside the net.
 
     ``initial`` (places): the initial marking. ``scratch``: words of scratch space that helpers need. ``ticks``: exact ticks per second of
     the discrete delays; ``inexact``: transitions whose discrete delays are finer than that and count as plain doubles. ``groups``:
@@ -42,7 +41,6 @@ class CompiledNet:
 
     net: Net
     image: Integers
-    parameters: Floats
     initial: Integers
     scratch: int
     ticks: int
@@ -63,6 +61,7 @@ class _Image:
 
     def __init__(self) -> None:
         self.words: list[int] = []
+        self._known: dict[tuple[int, ...], int] = {}
 
     def __len__(self) -> int:
         return len(self.words)
@@ -75,6 +74,19 @@ class _Image:
     def listed(self, items: Sequence[int]) -> int:
         offset = self.reserve(1 + len(items))
         self.words[offset : offset + 1 + len(items)] = [len(items), *items]
+        return offset
+
+    def shared(self, items: Sequence[int]) -> int:
+        """A list of which there is one only, however many use it."""
+        key = tuple(items)
+        if key not in self._known:
+            self._known[key] = self.listed(key)
+        return self._known[key]
+
+    def conditions(self, inputs: Sequence[tuple[int, int]], bounds: Sequence[tuple[int, int, int]]) -> int:
+        words = [len(inputs), *(w for pair in inputs for w in pair), len(bounds), *(w for triple in bounds for w in triple)]
+        offset = self.reserve(len(words))
+        self.words[offset : offset + len(words)] = words
         return offset
 
     def set(self, offset: int, value: int) -> None:
@@ -103,8 +115,11 @@ class _Compiler:
         self.clockwork = clockwork(net)
         readers = [reads(g.speed, g.share) for g in self.groups] + [reads(e) for e in expressions]
         self.dependencies = dependencies(net, readers)
+        self.capped = frozenset(p.name for p in net.places if p.capacity is not None)
+        self.memberships: dict[int, list[int]] = {}  # by transition: in crowds, numbered over all crowds
+        self.crowd_of: list[int] = []  # by membership
+        self.needed: dict[tuple[int, int], tuple[int, int]] = {}  # by transition and crowded place: fewest and most tokens
         self.image = _Image()
-        self.parameters: list[float] = []
         self.programs: dict[Code, int] = {}
         self.depth = 1
         self.widest = 0
@@ -113,10 +128,12 @@ class _Compiler:
         header = self.image.reserve(at.H_SIZE)
         assert header == 0
         self._places_and_links()
+        self._crowds()
         records = self.image.reserve(at.F_SIZE * len(self.net.transitions))
         self.image.set(at.H_RECORDS, records)
         for i, t in enumerate(self.net.transitions):
             self._transition(i, t, records + i * at.F_SIZE)
+        self._gates()
         self._orders()
         self._groups()
         programs = [self._program(e) for e in self.expressions]
@@ -128,7 +145,6 @@ class _Compiler:
         return CompiledNet(
             net=self.net,
             image=np.array(self.image.words, dtype=np.int64),
-            parameters=np.array(self.parameters or [0.0], dtype=np.float64),
             initial=np.array(initial_marking(self.net), dtype=np.int64),
             scratch=scratch,
             ticks=self.clockwork.ticks,
@@ -161,6 +177,10 @@ class _Compiler:
         by_priority = sorted(now, key=lambda i: -transitions[i].priority)
         timed = [i for i, t in enumerate(transitions) if isinstance(t, Timed)]
         self.image.set(at.H_IMMEDIATES, self.image.listed(by_priority))
+        even = all(constant(t.weight) == 1 and t.priority == transitions[now[0]].priority for t in (transitions[i] for i in now))
+        self.image.set(at.H_EVEN, int(even and all(by_constants(transitions[i], self.capped) for i in now)))
+        for place, i in enumerate(by_priority):
+            self.image.set(self.image.words[at.H_RECORDS] + i * at.F_SIZE + at.F_ORDER, place)
         self.image.set(at.H_TIMED, self.image.listed(timed))
 
     def _program(self, node: Node) -> int:
@@ -191,12 +211,19 @@ class _Compiler:
         self._quantity(record + at.F_WEIGHT, t.weight)
         readers = self.dependencies.readers[i]
         count = len(self.groups)
-        image.set(record + at.F_TIMED, image.listed(self.dependencies.timed[i]))
-        image.set(record + at.F_AFFECTED_IMMEDIATES, image.listed(self.dependencies.immediates[i]))
+        reach = self.dependencies
+        image.set(record + at.F_TIMED, image.listed(reach.near_timed[i]))
+        image.set(record + at.F_AFFECTED_IMMEDIATES, image.shared(reach.immediates[i]))
+        image.set(record + at.F_NEAR_IMMEDIATES, image.listed(reach.near_immediates[i]))
+        crowds = [[k for k in reach.crowds_met[i] if self._is_timed(k) is timed] for timed in (True, False)]
+        image.set(record + at.F_CROWDS_TIMED, image.shared(crowds[0]))
+        image.set(record + at.F_CROWDS_IMMEDIATE, image.shared(crowds[1]))
         image.set(record + at.F_AFFECTED_GROUPS, image.listed([r for r in readers if r < count]))
         image.set(record + at.F_AFFECTED_EXPRESSIONS, image.listed([r - count for r in readers if r >= count]))
-        quiet = not resets and not self.dependencies.immediates[i] and not any(r < count for r in readers)
+        quiet = not resets and not reach.immediates[i] and not any(r < count for r in readers) and not reach.crowds_met[i]
         image.set(record + at.F_QUIET, int(quiet))
+        certain = not crowds[0] and all(by_constants(self.net.transitions[k], self.capped) for k in reach.near_timed[i])
+        image.set(record + at.F_CERTAIN, int(certain))
         image.set(record + at.F_GROUP, -1)
         if isinstance(t, Timed):
             self._clocks(i, t, record)
@@ -215,17 +242,16 @@ class _Compiler:
         plain = t.servers == 1 and t.memory is Memory.RESTART and i not in self.group_of
         image.set(record + at.F_PLAIN, int(plain))
         self._latency(i, t, record)
-        image.set(record + at.F_LAW_BEGIN, len(image))
-        for row in self.clockwork.rows[i]:
-            leaf = image.reserve(at.L_SIZE)
+        rows = self.clockwork.rows[i]
+        begin = image.reserve(at.L_SIZE * len(rows))
+        image.set(record + at.F_LAW, begin)
+        for leaf, row in zip(range(begin, len(image), at.L_SIZE), rows, strict=True):
             kind, parameters = encode(row.leaf)
-            image.set_float(leaf + at.L_UPTO, row.upto)
+            image.set_float(leaf + at.L_UPTO, row.upto if len(rows) > 1 else at.ALONE)
             image.set(leaf + at.L_KIND, kind)
-            image.set(leaf + at.L_OFFSET, len(self.parameters))
+            image.set(leaf + at.L_OFFSET, self._block([word(x) for x in parameters]))
             image.set(leaf + at.L_COUNT, len(parameters))
             image.set(leaf + at.L_DISCRETE, int(row.discrete))
-            self.parameters.extend(parameters)
-        image.set(record + at.F_LAW_END, len(image))
 
     def _latency(self, i: int, t: Timed, record: int) -> None:
         seconds, ticks = latency(t, self.clockwork)
@@ -243,8 +269,54 @@ class _Compiler:
         if change is not None:
             rows += [(at.LIMIT, p, max(0, (self.net.places[p].capacity or 0) - change[p] + 1), []) for p in capped]
         self._arc_records(record, sorted(rows, key=lambda row: row[0]))
+        self._enabling(t, record, [(kind, p, k) for kind, p, k, _ in rows if kind < at.FLUSH])
         self.image.set(record + at.F_BOUNDED, int(change is None and bool(capped)))
         self.image.set(record + at.F_DELTA, at.NONE if change is None else self._listed_change(change))
+
+    def _enabling(self, t: Transition, record: int, read: Sequence[tuple[int, int, int | None]]) -> None:
+        """What decides on the enabling degree: one input, several constant conditions, or all of it has to be read."""
+        image = self.image
+        inputs = [(p, k) for kind, p, k in read if kind == at.INPUT and k]
+        bounds = [b for kind, p, k in read if k is not None and (b := _bound(kind, p, k)) is not None]
+        if not by_constants(t, self.capped):
+            image.set(record + at.F_ENABLING, at.GENERAL)
+        elif len(inputs) == 1 and not bounds:
+            image.set(record + at.F_ENABLING, at.ONE_INPUT)
+            image.set(record + at.F_PLACE, inputs[0][0])
+            image.set(record + at.F_NEEDS, inputs[0][1])
+        else:
+            image.set(record + at.F_ENABLING, at.CONSTANTS)
+            image.set(record + at.F_NEEDS, image.conditions(inputs, bounds))
+        i = (record - self.image.words[at.H_RECORDS]) // at.F_SIZE
+        if i in self.memberships:
+            image.set(record + at.F_MEMBER, image.listed(self.memberships[i]))
+            met = {self.places[self.dependencies.crowds[self.crowd_of[j]].place] for j in self.memberships[i]}
+            image.set(record + at.F_OWN, image.conditions([x for x in inputs if x[0] not in met], [x for x in bounds if x[0] not in met]))
+            self.needed.update(((i, p), _interval(p, inputs, bounds)) for p in met)
+
+    def _is_timed(self, crowd: int) -> bool:
+        return isinstance(self.net.transitions[self.dependencies.crowds[crowd].members[0]], Timed)
+
+    def _crowds(self) -> None:
+        image, crowds = self.image, self.dependencies.crowds
+        image.set(at.H_CROWDS, len(crowds))
+        pairs = [(t, k) for k, c in enumerate(crowds) for t in c.members]
+        image.set(at.H_MEMBERSHIPS, self._block([w for pair in pairs for w in pair]))
+        image.set(at.H_CROWD, self._block([0] * (at.W_SIZE * len(crowds))))
+        for j, (t, k) in enumerate(pairs):
+            self.memberships.setdefault(t, []).append(j)
+            self.crowd_of.append(k)
+
+    def _gates(self) -> None:
+        """Crowds of immediates that their place enables or disables all alike."""
+        image = self.image
+        for k, crowd in enumerate(self.dependencies.crowds):
+            record, place = image.words[at.H_CROWD] + k * at.W_SIZE, self.places[crowd.place]
+            found = {self.needed[t, place] for t in crowd.members}
+            gated = len(found) == 1 and not self._is_timed(k) and all(len(self.memberships[t]) == 1 for t in crowd.members)
+            image.words[record : record + at.W_SIZE] = [place, int(gated), *min(found)]
+            for t in crowd.members if gated else ():
+                image.set(image.words[at.H_RECORDS] + t * at.F_SIZE + at.F_GATE, k + 1)
 
     def _arc_records(self, record: int, rows: Sequence[tuple[int, int, int | None, Sequence[Arc]]]) -> None:
         image = self.image
@@ -309,6 +381,21 @@ def _combined(kind: int, arcs: Sequence[Arc]) -> int | None:
     if kind == at.TEST:
         return max(present, default=0)
     return min(present, default=0) if kind == at.INHIBITOR else sum(present)
+
+
+def _bound(kind: int, place: int, k: int) -> tuple[int, int, int] | None:
+    """A test, an inhibitor or a capacity as the fewest and most tokens that a place may hold; None where it is no condition."""
+    if kind == at.TEST and k > 0:
+        return place, k, at.UNBOUNDED
+    if kind == at.LIMIT or (kind == at.INHIBITOR and k > 0):
+        return place, 0, k - 1
+    return None
+
+
+def _interval(place: int, inputs: Sequence[tuple[int, int]], bounds: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
+    """The fewest and the most tokens of a place that meet the conditions on it."""
+    fewest = max([k for p, k in inputs if p == place] + [low for p, low, _ in bounds if p == place], default=0)
+    return fewest, min((high for p, _, high in bounds if p == place), default=at.UNBOUNDED)
 
 
 def _whole(value: Exact | None) -> int | None:

@@ -10,6 +10,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, assign, finite, not_negative, positive, scalar, spell
 from spn.dist.law import ZERO, Floats, Law, Style
+from spn.dist.random import Source
 
 LEAST = 0.02  # shapes below it put all but rounding on the two ends
 
@@ -52,7 +53,7 @@ class Beta(Law):
 
         return np.asarray(self.low + (self.high - self.low) * betaincinv(self.alpha, self.beta, p))
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         while True:
             g, h = rng.standard_gamma(self.alpha), rng.standard_gamma(self.beta)
             if g + h > 0:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, Shape, assign, not_negative, spell, vector
 from spn.dist.hyperexponential import positive_rates
 from spn.dist.law import PhaseType, Style
 from spn.dist.markovian import Markovian
+from spn.dist.random import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ class Coxian(Markovian):
             raise ValueError("completion probabilities lie in 0..1, and the last one is 1")
         assign(self, rates=rates, completion=completion)
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         total, last = 0.0, len(self.rates) - 1
         for i, rate in enumerate(self.rates):
             total += rng.standard_exponential() / rate

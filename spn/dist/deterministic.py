@@ -10,6 +10,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Parameter, Role, not_negative, scalar, spell
 from spn.dist.law import Floats, Law, Style
+from spn.dist.random import Source
 from spn.expr.nodes import Exact
 
 
@@ -35,7 +36,7 @@ class Deterministic(Law):
     def quantile(self, p: Floats | float) -> Floats:
         return np.full(np.shape(p), float(self.value))
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return float(self.value)
 
     def atoms(self) -> tuple[tuple[Exact, float], ...]:

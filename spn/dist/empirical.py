@@ -14,6 +14,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, Shape, assign, finite, not_negative, spell, vector, written
 from spn.dist.law import FULL, Floats, Law, Style
+from spn.dist.random import Source
 from spn.expr.nodes import Exact
 
 SHOWN = 6  # values that a short description lists
@@ -51,7 +52,7 @@ class Empirical(Law):
     def quantile(self, p: Floats | float) -> Floats:
         return np.asarray(self._floats()[np.searchsorted(self.sums, np.asarray(p, dtype=float), side="left")])
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return float(self.values[bisect_right(self.sums, rng.random())])
 
     def atoms(self) -> tuple[tuple[Exact, float], ...]:

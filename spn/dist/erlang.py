@@ -10,6 +10,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, assign, positive, scalar, spell
 from spn.dist.law import Floats, Law, PhaseType, Style
+from spn.dist.random import Source
 from spn.expr.nodes import Exact
 
 MAX_PHASES = 2000  # a dense generator beyond this many phases serves no solver
@@ -42,7 +43,7 @@ class Erlang(Law):
 
         return np.asarray(gammaincinv(self.k, p) / self.rate)
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return rng.standard_gamma(float(self.k)) / self.rate
 
     def phase_type(self) -> PhaseType | None:

@@ -10,6 +10,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Parameter, Role, assign, positive, scalar, spell
 from spn.dist.law import Floats, Law, PhaseType, Style
+from spn.dist.random import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class Exponential(Law):
         with np.errstate(divide="ignore"):
             return np.asarray(np.abs(np.log1p(-np.asarray(p, dtype=float))) / self.rate)
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return rng.standard_exponential() / self.rate
 
     def phase_type(self) -> PhaseType:

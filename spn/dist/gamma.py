@@ -11,6 +11,7 @@ from spn.dist import kinds
 from spn.dist.erlang import MAX_PHASES, stages
 from spn.dist.family import Family, Form, Given, Parameter, Role, assign, positive, scalar, spell, spread
 from spn.dist.law import Floats, Law, PhaseType, Style
+from spn.dist.random import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class Gamma(Law):
 
         return np.asarray(gammaincinv(self.shape, p) * self.scale)
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return rng.standard_gamma(self.shape) * self.scale
 
     def phase_type(self) -> PhaseType | None:

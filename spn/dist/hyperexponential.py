@@ -28,6 +28,7 @@ from spn.dist.family import (
 )
 from spn.dist.invert import unbounded
 from spn.dist.law import Floats, Law, PhaseType, Style
+from spn.dist.random import Source
 from spn.expr.nodes import Exact
 
 
@@ -60,7 +61,7 @@ class HyperExponential(Law):
     def quantile(self, p: Floats | float) -> Floats:
         return unbounded(self.cdf, p)
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         u = rng.random()
         rate = next(r for s, r in zip(self.sums, self.rates, strict=True) if u < s)
         return rng.standard_exponential() / rate

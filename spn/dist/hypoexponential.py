@@ -6,14 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, Shape, assign, positive, spell, vector
 from spn.dist.hyperexponential import positive_rates
 from spn.dist.invert import unbounded
 from spn.dist.law import Floats, Law, PhaseType, Style
 from spn.dist.markovian import absorbed
+from spn.dist.random import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +37,7 @@ class HypoExponential(Law):
     def quantile(self, p: Floats | float) -> Floats:
         return unbounded(self.cdf, p)
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         total = 0.0
         for rate in self.rates:
             total += rng.standard_exponential() / rate

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from spn.dist.random import Source
+
 if TYPE_CHECKING:
     from spn.expr.nodes import Exact
 
@@ -71,7 +73,7 @@ class Law(ABC):
         """The smallest x with cdf(x) >= p, elementwise, for 0 <= p <= 1."""
 
     @abstractmethod
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         """One value, by the very same use of the generator and the same arithmetic as the kernel (:mod:`spn.dist.kernels`)."""
 
     def phase_type(self) -> PhaseType | None:

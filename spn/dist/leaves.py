@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from spn.dist.deterministic import Deterministic
 from spn.dist.family import cumulative
 from spn.dist.law import Law
+from spn.dist.random import Source
 from spn.expr.nodes import Exact
 
 ONE, ZERO = Fraction(1), Fraction(0)
@@ -59,7 +58,7 @@ def encode(leaf: Leaf) -> tuple[int, tuple[float, ...]]:
     return kind, (float(leaf.scale), float(leaf.shift), *parameters)
 
 
-def draw(choice: Sequence[Leaf], rng: np.random.Generator) -> float:
+def draw(choice: Sequence[Leaf], rng: Source) -> float:
     """One value: random() picks the leaf where there are several, then the leaf's own draw, times scale, plus shift."""
     leaf = choice[0]
     if len(choice) > 1:
@@ -68,5 +67,5 @@ def draw(choice: Sequence[Leaf], rng: np.random.Generator) -> float:
     return draw_leaf(leaf, rng)
 
 
-def draw_leaf(leaf: Leaf, rng: np.random.Generator) -> float:
+def draw_leaf(leaf: Leaf, rng: Source) -> float:
     return float(leaf.shift) + float(leaf.scale) * leaf.law.draw(rng)

@@ -11,6 +11,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, assign, finite, positive, scalar, spell, spread
 from spn.dist.law import Floats, Law, Style
+from spn.dist.random import Source
 
 MAX_SIGMA = 18.0  # beyond it the mean overflows
 
@@ -49,7 +50,7 @@ class Lognormal(Law):
 
         return np.exp(self.mu + self.sigma * np.asarray(ndtri(p)))
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return math.exp(self.mu + self.sigma * rng.standard_normal())
 
     def encoded(self) -> tuple[int, tuple[float, ...]]:

@@ -12,6 +12,7 @@ from spn.dist.family import Role, assign, probabilities, written
 from spn.dist.invert import invert
 from spn.dist.law import Floats, Law, PhaseType, Style
 from spn.dist.leaves import ONE, ZERO, Leaf, draw, leaves
+from spn.dist.random import Source
 from spn.expr.nodes import Exact
 
 
@@ -48,7 +49,7 @@ class Mixture(Law):
         between = invert(self.cdf, p, np.where(enough, high, low), high)
         return np.where(np.asarray(p) >= 1, high, np.where(enough, low, between))
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return draw(self.leaves, rng)
 
     def phase_type(self) -> PhaseType | None:

@@ -11,6 +11,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Parameter, Role, assign, finite, scalar, spell, spread
 from spn.dist.law import Floats, Law, Style
+from spn.dist.random import Source
 
 LEAST_SHARE = 1e-3  # of draws that are not negative: below it resampling is hopeless, and so is the model
 
@@ -52,7 +53,7 @@ class TruncatedNormal(Law):
         above = (1 - np.asarray(p, dtype=float)) * ndtr(self.mu / self.sigma)
         return np.asarray(np.maximum(self.mu - self.sigma * ndtri(above), 0.0))
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         while True:
             x = self.mu + self.sigma * rng.standard_normal()
             if x >= 0:

@@ -11,6 +11,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Parameter, Role, assign, positive, scalar, spell
 from spn.dist.law import Floats, Law, Style
+from spn.dist.random import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class Pareto(Law):
         with np.errstate(divide="ignore"):
             return np.asarray(self.scale * np.exp(-np.log1p(-np.asarray(p, dtype=float)) / self.alpha))
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return self.scale * math.exp(rng.standard_exponential() / self.alpha)
 
     def encoded(self) -> tuple[int, tuple[float, ...]]:

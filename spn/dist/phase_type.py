@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
-
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, Shape, assign, finite, matrix, probabilities, spell, vector
 from spn.dist.law import PhaseType, Style
 from spn.dist.markovian import EXIT_ROUNDING, Markovian, Walk, reaches_end, walk
+from spn.dist.random import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ class PhaseTypeLaw(Markovian):
             raise ValueError("some phase of ph never leads to completion: each needs a path to a row of T that sums to less than 0")
         assign(self, alpha=alpha, generator=generator, walk=walk(chain))
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         total, phase = 0.0, _pick(self.walk.first, rng.random())
         while phase < len(self.alpha):
             total += rng.standard_exponential() / self.walk.totals[phase]

@@ -10,6 +10,7 @@ import numpy as np
 from spn.dist.family import Role, assign, positive, written
 from spn.dist.law import Floats, Law, PhaseType, Style
 from spn.dist.leaves import ZERO, Leaf, draw, leaves
+from spn.dist.random import Source
 from spn.expr.nodes import Exact
 
 
@@ -38,7 +39,7 @@ class Scaled(Law):
     def quantile(self, p: Floats | float) -> Floats:
         return float(self.by) * self.law.quantile(p)
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return draw(self.leaves, rng)
 
     def phase_type(self) -> PhaseType | None:

@@ -10,6 +10,7 @@ import numpy as np
 from spn.dist.family import Role, assign, finite, written
 from spn.dist.law import Floats, Law, PhaseType, Style
 from spn.dist.leaves import ONE, Leaf, draw, leaves
+from spn.dist.random import Source
 from spn.expr.nodes import Exact
 
 
@@ -40,7 +41,7 @@ class Shifted(Law):
     def quantile(self, p: Floats | float) -> Floats:
         return float(self.by) + self.law.quantile(p)
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return draw(self.leaves, rng)
 
     def phase_type(self) -> PhaseType | None:

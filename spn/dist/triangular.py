@@ -11,6 +11,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Parameter, Role, assign, finite, not_negative, scalar, spell
 from spn.dist.law import Floats, Law, Style
+from spn.dist.random import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class Triangular(Law):
         width, rise, fall = self.high - self.low, self.mode - self.low, self.high - self.mode
         return np.asarray(np.where(u * width < rise, self.low + np.sqrt(u * width * rise), self.high - np.sqrt((1 - u) * width * fall)))
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         u = rng.random()
         width, rise, fall = self.high - self.low, self.mode - self.low, self.high - self.mode
         if u * width < rise:

@@ -10,6 +10,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Parameter, Role, assign, finite, not_negative, scalar, spell
 from spn.dist.law import Floats, Law, Style
+from spn.dist.random import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ class Uniform(Law):
     def quantile(self, p: Floats | float) -> Floats:
         return self.low + (self.high - self.low) * np.asarray(p, dtype=float)
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return self.low + (self.high - self.low) * rng.random()
 
     def encoded(self) -> tuple[int, tuple[float, ...]]:

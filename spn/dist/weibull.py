@@ -11,6 +11,7 @@ import numpy as np
 from spn.dist import kinds
 from spn.dist.family import Family, Form, Given, Parameter, Role, assign, positive, scalar, spell, spread
 from spn.dist.law import Floats, Law, PhaseType, Style
+from spn.dist.random import Source
 
 LOW_CV, HIGH_CV = 1e-4, 1e4
 
@@ -40,7 +41,7 @@ class Weibull(Law):
         with np.errstate(divide="ignore"):
             return np.asarray(self.scale * np.abs(np.log1p(-np.asarray(p, dtype=float))) ** (1 / self.shape))
 
-    def draw(self, rng: np.random.Generator) -> float:
+    def draw(self, rng: Source) -> float:
         return float(self.scale * rng.standard_exponential() ** (1 / self.shape))
 
     def phase_type(self) -> PhaseType | None:

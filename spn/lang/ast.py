@@ -179,10 +179,12 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class FromTo:
-    """``time from t1 to t2``, of tokens."""
+    """``time from t1 to t2``, of tokens, or with ``op`` and ``bound`` a comparison of it."""
 
     first: Name
     second: Name
+    op: BinaryOp | None
+    bound: Expr | None
     span: Span = field(compare=False, repr=False)
 
 

@@ -481,9 +481,9 @@ class Expansion:
                 kinds = TARGETS.get(function.text, ())
                 given = tuple(self._argument(a, frame, kinds) for a in arguments)
                 return node if all(a is b for a, b in zip(given, arguments, strict=True)) else ast.Call(function, given, node.span)
-            case ast.FromTo(first=first, second=second):
+            case ast.FromTo(first=first, second=second, bound=bound):
                 ends = [self._refs(Kind.TRANSITION, t, frame)[0] for t in (first, second)]
-                return ast.FromTo(ends[0], ends[1], node.span)
+                return ast.FromTo(ends[0], ends[1], node.op, None if bound is None else self.expr(bound, frame), node.span)
         rebuilt: ast.Expr = _rebuilt(node, lambda e: self.expr(e, frame))
         return rebuilt
 

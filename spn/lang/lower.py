@@ -95,13 +95,12 @@ def _call(node: ast.Call, values: Values) -> Node:
 
 def _waiting(node: ast.Call, time: ast.Until | ast.FromTo, level: Exact | None, values: Values) -> Node:
     """The mean, the probability or a quantile of a time until, or from one transition to another."""
-    if isinstance(time, ast.FromTo):
-        return Delay(time.first.text, time.second.text, level, span=node.span)
     within = None if time.bound is None else _exactly(time.bound, values)
-    passage = Passage(fold(lower(time.condition, values)), within, level, span=node.span)
-    if time.op is BinaryOp.GT:
-        return Binary(BinaryOp.SUB, ONE, passage, span=node.span)
-    return passage
+    if isinstance(time, ast.FromTo):
+        asked: Node = Delay(time.first.text, time.second.text, level, within, span=node.span)
+    else:
+        asked = Passage(fold(lower(time.condition, values)), within, level, span=node.span)
+    return Binary(BinaryOp.SUB, ONE, asked, span=node.span) if time.op is BinaryOp.GT else asked
 
 
 def _exactly(node: ast.Expr, values: Values) -> Exact:

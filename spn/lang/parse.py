@@ -656,7 +656,8 @@ class _Builder(lark.Transformer[Token, Any]):
 
     def from_to(self, parts: list[Part]) -> ast.Argument:
         span = self._span(parts)
-        return ast.Argument(ast.FromTo(parts[1], parts[3], span), span)
+        first, second, *bound = parts[1], *parts[3:]
+        return ast.Argument(ast.FromTo(first, second, BinaryOp(bound[0]) if bound else None, bound[1] if bound else None, span), span)
 
     def arguments(self, parts: list[Part]) -> tuple[ast.Argument, ...]:
         return tuple(parts)

@@ -62,16 +62,16 @@ class Questions(Inference):
     def _waiting(self, node: ast.Call, time: ast.Until | ast.FromTo) -> Type | None:
         good = self._time(node, time)
         if node.function.text == "E":
-            if isinstance(time, ast.Until) and time.bound is not None:
-                self.report.error("E0220", "a mean time has no bound", time.bound.span, help="P(time until … <= …) is the probability")
+            if time.bound is not None:
+                self.report.error("E0220", "a mean time has no bound", time.bound.span, help="P(time … <= …) is the probability")
                 return None
             return Type(self.dimension(TIME)) if good else None
-        if isinstance(time, ast.FromTo) or time.bound is None:
+        if time.bound is None:
             help = "compare it: P(time until … <= 5 s); a condition that holds `and` or `or` goes in parentheses"
             self.report.error("E0220", "a probability needs a bound on the time", time.span, help=help)
             return None
         if time.op not in BOUNDS:
-            self.report.error("E0220", "a time until is compared with <= or >", time.span, help=f"write {BOUNDS[time.op is BinaryOp.GE]}")
+            self.report.error("E0220", "such a time is compared with <= or >", time.span, help=f"write {BOUNDS[time.op is BinaryOp.GE]}")
             return None
         return Type() if good and self.quantity(time.bound, TIME, Context("the bound on the time")) else None
 
@@ -89,7 +89,7 @@ class Questions(Inference):
         level, of = node.arguments
         good = self.quantity(level.value, NUMBER, Context("the level of a quantile"))
         if isinstance(of.value, ast.Until | ast.FromTo):
-            if isinstance(of.value, ast.Until) and of.value.bound is not None:
+            if of.value.bound is not None:
                 self.report.error("E0220", "the time of a quantile has no bound", of.value.bound.span, help="leave the comparison out")
                 return None
             return Type(self.dimension(TIME)) if self._time(node, of.value) and good else None

@@ -115,7 +115,7 @@ def check_question(atom: Special, report: Report) -> None:
     match atom:
         case Horizon(start=start, end=end):
             _check_times(atom, start, end, report)
-        case Passage(within=within) if within is not None and not _is_time(within):
+        case Passage(within=within) | Delay(within=within) if within is not None and not _is_time(within):
             report.error("E0420", f"a time of {float(within):g} s is none to wait", atom.span, help="times are not negative")
     level = getattr(atom, "level", None) if isinstance(atom, Quantile) else getattr(atom, "quantile", None)
     if isinstance(atom, Quantile | Passage | Delay) and level is not None and not 0 < level < 1:

@@ -176,6 +176,11 @@ def _until(u: ast.Until) -> str:
     return f"time until {write(u.condition)}{bound}"
 
 
+def _from_to(n: ast.FromTo) -> str:
+    bound = "" if n.op is None or n.bound is None else f" {n.op} {_at_least(n.bound, _SUM)}"
+    return f"time from {write(n.first)} to {write(n.second)}{bound}"
+
+
 def _range(r: ast.Range) -> str:
     return f"{write(r.variable)} in {_at_least(r.low, _SUM)}..{_at_least(r.high, _SUM)}"
 
@@ -347,7 +352,7 @@ RULES: dict[type, Rule] = {
     ast.Reduction: lambda n: f"{write(n.function)}({write(n.body)} for {_list(n.ranges)})",
     ast.Timed: _timed,
     ast.Until: _until,
-    ast.FromTo: lambda n: f"time from {write(n.first)} to {write(n.second)}",
+    ast.FromTo: _from_to,
     ast.UnitsNone: lambda s: "units none",
     ast.Param: _param,
     ast.Dist: lambda s: f"dist {write(s.name)} = {write(s.law)}",

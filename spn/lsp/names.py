@@ -322,8 +322,10 @@ class _Reader:
                     self.name(node, (Space.VALUE,) if not node.path else _ANY, region)
             case ast.Marking(place=place):
                 self.name(place, (Space.PLACE,), region)
-            case ast.FromTo(first=first, second=second):
+            case ast.FromTo(first=first, second=second, bound=bound):
                 self.each((first, second), (Space.TRANSITION,), region)
+                if bound is not None:
+                    self.expression(bound, region)
             case ast.Reduction(body=body, ranges=ranges):
                 self.expression(body, self.under(ranges, region))
             case ast.Call(function=function, arguments=arguments):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,9 +22,11 @@ from spn.result import Result, plain, plain_value
 from spn.show.text import common_unit, number, with_unit
 from spn.sim import load_kernels
 from spn.sim.control import all_cores
+from spn.sim.executors import Patient, Unit, do_all, site_of
 from spn.sim.paired import REPLICATIONS, Differences, difference
 from spn.sim.streams import fresh_seed
 from spn.solvers import may_solve, solve
+from spn.solvers.sweep import portable
 
 WORTH_LOADING = 4  # simulated points, from which on the compiled engine is loaded at once
 PATIENCE = 1.0  # seconds for what still runs to end after an interruption
@@ -117,12 +120,13 @@ def compare(
     confidence: float = 0.95,
     workers: int | None = None,
     progress: Progress | None = None,
+    executor: object = None,
 ) -> Comparison:
     """Solve every model file at every value of the parameter ``over = (name, values)``.
 
     ``parameters`` are set in all models that have them (each must be known to at least one). Simulated points reach the relative half-width
     ``precision`` at ``confidence``; each has its own stream, derived from ``seed``, whatever the number of ``workers`` (threads, all cores
-    by default). An interruption (Ctrl-C) returns what was done, marked incomplete.
+    by default) or the ``executor`` (as :func:`spn.simulate` takes it). An interruption (Ctrl-C) returns what was done, marked incomplete.
     """
     started = time.perf_counter()
     _check_types(models, over, seed)
@@ -131,7 +135,10 @@ def compare(
     jobs = _planned(models, names, name, list(over[1]), measure, dict(parameters or {}))
     master = fresh_seed() if seed is None else seed
     options = {"method": method, "precision": precision, "confidence": confidence}
-    done, complete = _run(jobs, measure, master, options, workers or all_cores(), progress)
+    if executor is None:
+        done, complete = _run(jobs, measure, master, options, workers or all_cores(), progress)
+    else:
+        done, complete = _run_elsewhere(jobs, measure, master, options, executor, progress)
     if not done:
         raise refuse(AnalysisError, "E0690", "interrupted before the first point was done")
     scaling = all(_scales(job.model, name, measure) for job in jobs)
@@ -333,11 +340,31 @@ def _run(
     return [rows[j.index] for j in jobs if j.index in rows], complete
 
 
-def _row(job: _Job, measure: str, seed: int, options: Mapping[str, Any], stop: Event) -> Row:
+def _run_elsewhere(
+    jobs: list[_Job], measure: str, seed: int, options: Mapping[str, Any], executor: object, progress: Progress | None
+) -> tuple[list[Row], bool]:
+    """As :func:`_run`, by an executor."""
+    rows: dict[int, Row] = {}
+    ordered = sorted(jobs, key=lambda j: -j.at)
+
+    def take(k: int, row: Row) -> None:
+        rows[ordered[k].index] = row
+        if progress is not None:
+            progress(len(rows), len(jobs), f"{ordered[k].mechanism} at {ordered[k].at:g}")
+
+    units = [Unit(_row, (replace(job, model=portable(job.model)), measure, seed, dict(options))) for job in ordered]
+    complete = False
+    with suppress(KeyboardInterrupt):
+        do_all(site_of(executor), units, Patient(), take)
+        complete = True
+    return [rows[j.index] for j in jobs if j.index in rows], complete
+
+
+def _row(job: _Job, measure: str, seed: int, options: Mapping[str, Any], stop: Event | None = None) -> Row:
     own_seed = int(np.random.SeedSequence([seed, job.index]).generate_state(1, np.uint64)[0] >> 1)
     only = replace(job.model, measures=tuple(m for m in job.model.measures if m.name == measure), properties=())
     exact = options["method"] == "ctmc"
-    sampling: dict[str, Any] = {} if exact else {"seed": own_seed, "workers": 1, "progress": _stopper(stop)}
+    sampling: dict[str, Any] = {} if exact else {"seed": own_seed, "workers": 1, "progress": _stopper(stop) if stop is not None else None}
     kept = {k: v for k, v in options.items() if not exact or k == "method"}
     result: Result = solve(only, **kept, **sampling)
     value = result.measures[measure]

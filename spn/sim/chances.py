@@ -99,11 +99,11 @@ def _race(r: Rules, rates: dict[int, float]) -> list[tuple[int, float]]:
     """Candidates for the next firing with their rates; none where the law of the winner is not known."""
     if len(rates) == 1:
         return [(next(iter(rates)), 1.0)]
-    paces = {t: _pace(transition) for t in rates if isinstance(transition := r.transitions[t].transition, Timed)}
+    paces = {t: memoryless(transition) for t in rates if isinstance(transition := r.transitions[t].transition, Timed)}
     return [(t, rate * (paces[t] or 0.0)) for t, rate in rates.items()] if None not in paces.values() else []
 
 
-def _pace(t: Timed) -> float | None:
+def memoryless(t: Timed) -> float | None:
     """The rate of a clock that works at speed 1, None where it is not memoryless."""
     scale = constant(fold(t.scale))
     delayed = t.transfer is not None and t.transfer.latency > 0

@@ -1,51 +1,46 @@
-"""When to stop: limits on firings and seconds, interruption, and the report of progress."""
+"""When to stop: limits on firings and seconds, and interruption; what else has to be done while a run goes on."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from spn.result import Value
+from spn.sim.executors import Site
+from spn.sim.progress import Progress, Reporter
+from spn.sim.record import Record
+
+__all__ = ["Control", "Progress", "Stopped", "all_cores"]
 
 
 class Stopped(Exception):
     """A limit was reached or the user interrupted; internal, never escapes the simulator."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a run has come: firings made, seconds spent, the present estimates, and the worst relative half-width beside that wanted
-    (or, unless ``relative``, how many times wider than wanted the widest is, beside 1)."""
-
-    firings: int
-    seconds: float
-    measures: Mapping[str, Value]
-    worst: float
-    precision: float
-    relative: bool = True
-
-    def __str__(self) -> str:
-        if not self.relative:
-            return f"{self.firings:.3g} firings, {self.worst:.2g} times the half-width wanted"
-        return f"{self.firings:.3g} firings, ±{100 * self.worst:.2g} % (wanted ±{100 * self.precision:.2g} %)"
-
-
 @dataclass(slots=True)
 class Control:
-    """Shared by all threads of a run."""
+    """Shared by all threads of a run. ``site`` is where units of work are sent (None: threads of this process), ``record`` keeps what was
+    done (None: nobody will ask)."""
 
     workers: int
     max_seconds: float
     max_firings: float
     progress: Callable[[Progress], None] | None = None
+    record: Record | None = None
+    site: Site | None = None
     firings: int = 0
     interrupted: bool = False
+    abandoned: bool = False  # a unit has failed: the others need not go on
     started: float = field(default_factory=time.monotonic)
+    reporter: Reporter = field(init=False)
+    _owner: int = field(default_factory=threading.get_ident)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.reporter = Reporter(self.progress, self.max_seconds)
 
     def count(self, firings: int) -> None:
         with self._lock:
@@ -77,8 +72,17 @@ class Control:
         return ""
 
     def check(self) -> None:
-        if self.exhausted():
+        """Raises Stopped where the run has to end. Ticks, in the thread that made it."""
+        if self.abandoned or self.exhausted():
             raise Stopped
+        if threading.get_ident() == self._owner:
+            self.tick()
+
+    def tick(self) -> None:
+        """Tell how far things are and write them down, when it is time."""
+        if self.record is not None and self.record.due():
+            self.record.write()
+        self.reporter.tick(self.firings, self.seconds())
 
 
 def all_cores() -> int:

@@ -27,10 +27,10 @@ class Engine(Protocol):
     """One trajectory, with integrals of the primitives asked for.
 
     ``time`` is the simulated time reached, ``firings`` the number of firings so far (immediates counted, but not those that resolve a
-    vanishing initial marking)."""
+    vanishing initial marking); ``drew``: whether any random number was drawn."""
 
     @property
-    def rng(self) -> np.random.Generator: ...
+    def drew(self) -> bool: ...
 
     @property
     def time(self) -> float: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -10,7 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled import CompiledNet
+from spn.compiled import CompiledNet, layout
+from spn.dist.random import Words as Stream
+from spn.dist.random import seeds_of
 from spn.expr.nodes import constant
 from spn.measure import FiringRate, LinkRate, Primitive, RunningClocks, TimeAverage
 from spn.net.model import INFINITE, Immediate, Marking
@@ -19,7 +20,7 @@ from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.explain import explain
 from spn.sim.loop import zero_time_loop
 from spn.sim.room import ALWAYS, most_clocks, too_many
-from spn.sim.snapshot import Snapshot, generator_state, kind, set_generator
+from spn.sim.snapshot import Snapshot, kind
 
 Words = NDArray[np.int64]
 LOOK = 1000  # further firings watched to see who takes part in a zero-time loop
@@ -65,7 +66,7 @@ class CompiledTrajectory:
     ``compiled`` must have been compiled with :func:`spn.sim.setup.expressions_of` of the same primitives; ``start`` is its
     :func:`beginning`, which many trajectories can share."""
 
-    ARRAYS: ClassVar[tuple[str, ...]] = ("state",)  # the attributes that hold all of the state; no addresses but the generator's
+    ARRAYS: ClassVar[tuple[str, ...]] = ("state",)  # the attributes that hold all of the state; no addresses
 
     def __init__(
         self, compiled: CompiledNet, primitives: Sequence[Primitive], rng: np.random.Generator, start: Start | None = None
@@ -76,13 +77,35 @@ class CompiledTrajectory:
         start = start or beginning(compiled, self.primitives)
         self._places = start.places
         self.state: Words = start.state.copy()
-        self._attach()
+        self._generator = int(self.state[z.Z_STREAM])
+        self._begun: Words
+        self.reseed(rng)
 
-    def _attach(self) -> None:
-        """Tell the kernel where the generator is in memory."""
-        source = self.rng.bit_generator.ctypes
-        self.state[z.Z_NEXT] = ctypes.cast(source.next_uint64, ctypes.c_void_p).value or 0
-        self.state[z.Z_GENERATOR] = source.state_address
+    def reseed(self, rng: np.random.Generator) -> None:
+        """Draw from the stream that has the seed of another generator from now on. What is drawn already stays."""
+        self.rng = rng
+        self._begun = stream_words(seeds_of(rng))
+        self.state[self._generator : self._generator + 4] = self._begun
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """The state of the stream."""
+        return tuple(self.state[self._generator : self._generator + 4].view(np.uint64).tolist())
+
+    @property
+    def drew(self) -> bool:
+        """Whether anything was drawn."""
+        return bool((self.state[self._generator : self._generator + 4] != self._begun).any())
+
+    def separate(self, works: Sequence[Stream], choices: Sequence[Stream]) -> None:
+        """Before the first event: give each transition a stream of its own for its works, and one for the choices among several
+        transitions of which it is the first. Choices among clocks and parked clocks stay with the common stream. ``drew`` and
+        ``words`` tell of that one alone."""
+        begin = len(self.state)
+        self.state = np.concatenate([self.state, *map(stream_words, (*works, *choices))])
+        for word, first in ((z.S_STREAM, begin), (z.S_CHOICES, begin + 4 * len(works))):
+            for t in range(len(self.compiled.net.transitions)):
+                self.state[int(self.state[z.Z_STATIONS]) + t * z.S_SIZE + word] = first + 4 * t
 
     @property
     def time(self) -> float:
@@ -115,7 +138,7 @@ class CompiledTrajectory:
     def _call(self, until: int, horizon: float) -> int:
         from spn.sim.kernels import run
 
-        return int(run(self.compiled.image, self.compiled.parameters, self.state, self.rng, until, horizon))
+        return int(run(self.compiled.image, self.state, until, horizon))
 
     def _loop(self, until: int, horizon: float) -> Exception:
         """Let the loop go on for a while to see which transitions it fires."""
@@ -163,19 +186,12 @@ class CompiledTrajectory:
     def snapshot(self) -> Snapshot:
         """See :meth:`spn.sim.engine.Engine.snapshot`."""
         arrays = {name: getattr(self, name).copy() for name in self.ARRAYS}
-        return Snapshot(kind(self), arrays, {"generator": generator_state(self.rng)})
+        return Snapshot(kind(self), self.firings, arrays, {})
 
     def restore(self, snapshot: Snapshot) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""
         for name, array in snapshot.of(self).arrays.items():
             setattr(self, name, array.copy())
-        set_generator(self.rng, snapshot.rest["generator"])
-        self._attach()
-
-    def reseed(self, rng: np.random.Generator) -> None:
-        """See :meth:`spn.sim.engine.Engine.reseed`."""
-        self.rng = rng
-        self._attach()
 
     def _grow(self, t: int) -> None:
         """Give a station room for the clocks it asks for: new regions at the end of the block."""
@@ -197,8 +213,16 @@ class CompiledTrajectory:
         self.state = state
 
 
+def stream_words(stream: Stream) -> Words:
+    return np.array(stream, dtype=np.uint64).view(np.int64)
+
+
 def _region_sizes(room: int) -> tuple[int, int, int, int]:
-    return z.C_SIZE * room, z.Q_SIZE * room, 1 + room, 1 + room
+    return z.C_SIZE * room, z.Q_SIZE * room, _heap(room), _heap(room)
+
+
+def _heap(items: int) -> int:
+    return 1 + 2 * items
 
 
 def _state(compiled: CompiledNet, primitives: Sequence[Primitive]) -> tuple[_Block, list[_Place]]:
@@ -221,27 +245,59 @@ def _state(compiled: CompiledNet, primitives: Sequence[Primitive]) -> tuple[_Blo
     keys = region(z.Z_KEYS, entities * z.K_SIZE)
     for i in range(entities):
         words[keys + i * z.K_SIZE + z.K_AT] = -1
-    region(z.Z_HEAP, 1 + entities)
+    region(z.Z_HEAP, _heap(entities))
     region(z.Z_STACK, compiled.scratch)
     region(z.Z_OUT, 2 * count + 2)
     region(z.Z_COUNTS, count)
-    words[z.Z_DIRTY_WORDS] = count // 62 + 1
-    region(z.Z_DIRTY, words[z.Z_DIRTY_WORDS])
-    region(z.Z_ENABLED, 1 + count)
-    region(z.Z_ENABLED_AT, count, -1)
+    used = count // z.BITS + 1
+    words[z.Z_DIRTY_WORDS] = used // z.BITS + 1
+    region(z.Z_DIRTY, words[z.Z_DIRTY_WORDS] + used)
+    region(z.Z_ENABLED, 1 + used)
+    region(z.Z_LOOK, count)
+    region(z.Z_STREAM, 4)
     region(z.Z_BAD, count)
     region(z.Z_TRACKS, z.X_SIZE * len(compiled.expressions))
     region(z.Z_DIRTY_EXPRESSIONS, 1 + 2 * len(compiled.expressions))
     region(z.Z_DIRTY_PACES, 1 + groups)
     region(z.Z_TIES, entities + count + 8)
-    region(z.Z_REWARDS, count)
+    if any(isinstance(p, FiringRate) and constant(p.value) != 1 for p in primitives):
+        region(z.Z_REWARDS, count)
     region(z.Z_LINK_TRACKS, z.X_SIZE * len(net.links))
     region(z.Z_LINK_WORK, 2 * len(net.links))
+    for t in range(count):
+        s = stations + t * z.S_SIZE
+        words[s + z.S_STREAM] = words[s + z.S_CHOICES] = words[z.Z_STREAM]
+        words[s + z.S_ACTIVE] = 1
+    _crowds(compiled, block)
+    words[z.Z_RESTART] = z.RESTART_AFTER
     words[z.Z_PHASE] = z.START
     words[z.Z_LIMIT] = zero_time_limit(len(net.places), count, int(compiled.initial.sum()))
     _stations(compiled, block, stations)
     _paces(compiled, block, paces, stations)
     return block, _places(compiled, primitives, block)
+
+
+def _crowds(compiled: CompiledNet, block: _Block) -> None:
+    """At first nothing is known of who is disabled by what, so all are to be looked at."""
+    words, crowds = block.words, compiled.dependencies.crowds
+    words[z.Z_CROWDS] = block.reserve(len(crowds))
+    words[z.Z_MEMBER_AT] = block.reserve(sum(len(c.members) for c in crowds))
+    first = 0
+    for k, crowd in enumerate(crowds):
+        count = len(crowd.members)
+        at = words[z.Z_MEMBER_AT] + first
+        words[at : at + count] = range(count)
+        record = int(compiled.image[layout.H_CROWD]) + k * layout.W_SIZE
+        place, gated, fewest, most = compiled.image[record : record + layout.W_SIZE].tolist()
+        if gated:
+            words[words[z.Z_CROWDS] + k] = begin = block.reserve(2 + len(compiled.net.transitions) // z.BITS + 1)
+            words[begin] = int(fewest <= compiled.initial[place] <= most)
+            for t in crowd.members:
+                words[words[z.Z_STATIONS] + t * z.S_SIZE + z.S_ACTIVE] = 0
+        else:
+            words[words[z.Z_CROWDS] + k] = begin = block.reserve(1 + count)
+            words[begin : begin + 1 + count] = [count, *range(first, first + count)]
+        first += count
 
 
 def _stations(compiled: CompiledNet, block: _Block, begin: int) -> None:
@@ -260,7 +316,7 @@ def _paces(compiled: CompiledNet, block: _Block, begin: int, stations: int) -> N
         p = begin + k * z.P_SIZE
         keys = block.reserve(z.K_SIZE * len(g.members))
         block.words[p + z.P_KEYS] = keys
-        block.words[p + z.P_HEAP] = block.reserve(1 + len(g.members))
+        block.words[p + z.P_HEAP] = block.reserve(_heap(len(g.members)))
         for i, t in enumerate(g.members):
             block.words[keys + i * z.K_SIZE + z.K_AT] = -1
             block.words[stations + t * z.S_SIZE + z.S_MEMBER] = i

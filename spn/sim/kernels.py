@@ -12,22 +12,24 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled.kernels import by_weight, clocks, evaluate, fire, quantity, record, weigh
+from spn.compiled.kernels import fire, quantity, record
 from spn.compiled.layout import (
+    ALONE,
     F_AFFECTED_EXPRESSIONS,
     F_AFFECTED_GROUPS,
-    F_AFFECTED_IMMEDIATES,
+    F_CERTAIN,
+    F_CROWDS_TIMED,
     F_FACTOR,
     F_GROUP,
     F_LATENCY,
-    F_LAW_BEGIN,
-    F_LAW_END,
+    F_LAW,
     F_MEMORY,
     F_PLAIN,
     F_PRIORITY,
     F_QUIET,
     F_RESETS,
     F_SCALE,
+    F_SERVERS,
     F_TIMED,
     G_CAP,
     G_COMPONENT,
@@ -41,6 +43,7 @@ from spn.compiled.layout import (
     H_GROUPS,
     H_IMMEDIATES,
     H_LINK,
+    H_MEMBERSHIPS,
     H_TICKS,
     H_TIMED,
     H_TRANSITIONS,
@@ -53,20 +56,26 @@ from spn.compiled.layout import (
     REPEAT,
     RESUME,
 )
-from spn.dist.kernels import draw
-from spn.dist.kinds import EXPONENTIAL
-from spn.jit import EXP_ACCEPT, EXP_HEIGHTS, EXP_TAIL, EXP_WIDTHS, call_u64, getf, geti, helper, inlined, kernel, setf, seti
+from spn.dist.kernels import draw, uniform
+from spn.jit import getf, geti, helper, inlined, kernel, setf, seti, trailing_zeros
 from spn.sim.common.kernels import (
     address,
+    choose,
+    choose_immediate,
     collect_rewards,
+    count_clocks,
     count_running,
-    gather_immediates,
+    crowd_list,
     insert_sorted,
     list_enabled,
+    look,
+    look_at_immediates,
+    read_expression,
     station,
     track,
 )
 from spn.sim.layout import (
+    BITS,
     C_ENTERING,
     C_SIZE,
     C_TOTAL,
@@ -84,6 +93,7 @@ from spn.sim.layout import (
     P_ATTAINED,
     P_DIRTY,
     P_DONE,
+    P_FINISHES,
     P_HEAP,
     P_KEYS,
     P_LIMIT,
@@ -110,6 +120,7 @@ from spn.sim.layout import (
     S_RESET,
     S_ROOM,
     S_RUNNING,
+    S_STREAM,
     S_TARGET,
     S_WORKING,
     START,
@@ -125,46 +136,40 @@ from spn.sim.layout import (
     Z_ENABLED,
     Z_FIRED,
     Z_FIRINGS,
-    Z_GENERATOR,
     Z_HEAP,
     Z_INSTANT,
     Z_KEYS,
     Z_LIMIT,
     Z_LINK_TRACKS,
     Z_LINK_WORK,
+    Z_LOOK,
     Z_MARKING,
-    Z_NEXT,
     Z_OUT,
     Z_PACES,
     Z_PHASE,
     Z_PROBLEM,
+    Z_RESTART,
     Z_STACK,
+    Z_STREAM,
     Z_TICKS,
     Z_TIES,
     Z_TIME,
-    Z_TRACKS,
 )
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-BITS = 62  # of a dirty word that are used
+LINKED = -3  # no status: see contend
 MOST_TICKS = 2.0**50
 NEARLY_FULL = 1e-12  # as in spn.net.semantics
-MANTISSA = 2**53 - 1
-MASK = 2**61 - 1
 
 
 # --- heaps of ids ordered by key, then id ---------------------------------------------------------------------------------
 
 
 @helper
-def less(keys: int, stride: int, i: int, j: int) -> bool:
+def tie_before(keys: int, stride: int, i: int, j: int) -> bool:
+    """The order of two items whose keys begin with the same number."""
     a = i * stride
     b = j * stride
-    x = getf(keys, a)
-    y = getf(keys, b)
-    if x != y:
-        return x < y
     x = getf(keys, a + K_BASE)
     y = getf(keys, b + K_BASE)
     if x != y:
@@ -174,6 +179,11 @@ def less(keys: int, stride: int, i: int, j: int) -> bool:
     if x != y:
         return x < y
     return i < j
+
+
+@inlined
+def before(keys: int, stride: int, x: float, i: int, y: float, j: int) -> bool:
+    return x < y if x != y else tie_before(keys, stride, i, j)
 
 
 @helper
@@ -187,63 +197,59 @@ def same(keys: int, stride: int, i: int, j: int) -> bool:
     )
 
 
-@helper
-def sift_up(keys: int, stride: int, heap: int, place: int) -> int:
-    item = geti(heap, 1 + place)
+@inlined
+def place_item(keys: int, stride: int, heap: int, place: int, value: float, item: int) -> None:
+    setf(heap, 1 + 2 * place, value)
+    seti(heap, 2 + 2 * place, item)
+    seti(keys, item * stride + K_AT, place)
+
+
+@inlined
+def settle_item(keys: int, stride: int, heap: int, place: int, item: int) -> None:
+    """Put an item, whose place is free for it, where its key belongs: up or down from there."""
+    value = getf(keys, item * stride + K_VALUE)
+    begin = place
     while place > 0:
         parent = (place - 1) >> 1
-        other = geti(heap, 1 + parent)
-        if not less(keys, stride, item, other):
+        x = getf(heap, 1 + 2 * parent)
+        other = geti(heap, 2 + 2 * parent)
+        if not before(keys, stride, value, item, x, other):
             break
-        seti(heap, 1 + place, other)
-        seti(keys, other * stride + K_AT, place)
+        place_item(keys, stride, heap, place, x, other)
         place = parent
-    seti(heap, 1 + place, item)
-    seti(keys, item * stride + K_AT, place)
-    return place
+    if place == begin:
+        count = geti(heap, 0)
+        while True:
+            child = 2 * place + 1
+            if child >= count:
+                break
+            x = getf(heap, 1 + 2 * child)
+            other = geti(heap, 2 + 2 * child)
+            if child + 1 < count:
+                y = getf(heap, 3 + 2 * child)
+                right = geti(heap, 4 + 2 * child)
+                if before(keys, stride, y, right, x, other):
+                    child += 1
+                    x = y
+                    other = right
+            if not before(keys, stride, x, other, value, item):
+                break
+            place_item(keys, stride, heap, place, x, other)
+            place = child
+    place_item(keys, stride, heap, place, value, item)
 
 
-@helper
-def sift_down(keys: int, stride: int, heap: int, place: int) -> None:
-    count = geti(heap, 0)
-    item = geti(heap, 1 + place)
-    while True:
-        child = 2 * place + 1
-        if child >= count:
-            break
-        other = geti(heap, 1 + child)
-        if child + 1 < count:
-            right = geti(heap, 2 + child)
-            if less(keys, stride, right, other):
-                child += 1
-                other = right
-        if not less(keys, stride, other, item):
-            break
-        seti(heap, 1 + place, other)
-        seti(keys, other * stride + K_AT, place)
-        place = child
-    seti(heap, 1 + place, item)
-    seti(keys, item * stride + K_AT, place)
-
-
-@helper
-def heap_put(keys: int, stride: int, heap: int, item: int) -> None:
-    """Insert an item, or move one whose key has changed."""
+@inlined
+def put_inline(keys: int, stride: int, heap: int, item: int) -> None:
     place = geti(keys, item * stride + K_AT)
     if place < 0:
         place = geti(heap, 0)
         seti(heap, 0, place + 1)
-        seti(heap, 1 + place, item)
-        if place == 0:
-            seti(keys, item * stride + K_AT, 0)
-        else:
-            sift_up(keys, stride, heap, place)
-        return
-    sift_down(keys, stride, heap, sift_up(keys, stride, heap, place))
+    settle_item(keys, stride, heap, place, item)
 
 
-@helper
-def heap_remove(keys: int, stride: int, heap: int, item: int) -> None:
+@inlined
+def remove_inline(keys: int, stride: int, heap: int, item: int) -> None:
     place = geti(keys, item * stride + K_AT)
     if place < 0:
         return
@@ -251,8 +257,33 @@ def heap_remove(keys: int, stride: int, heap: int, item: int) -> None:
     last = geti(heap, 0) - 1
     seti(heap, 0, last)
     if place < last:
-        seti(heap, 1 + place, geti(heap, 1 + last))
-        sift_down(keys, stride, heap, sift_up(keys, stride, heap, place))
+        settle_item(keys, stride, heap, place, geti(heap, 2 + 2 * last))
+
+
+@helper
+def heap_put(keys: int, stride: int, heap: int, item: int) -> None:
+    """Insert an item, or move one whose key has changed."""
+    put_inline(keys, stride, heap, item)
+
+
+@helper
+def heap_remove(keys: int, stride: int, heap: int, item: int) -> None:
+    remove_inline(keys, stride, heap, item)
+
+
+@helper
+def revalue(keys: int, stride: int, heap: int) -> None:
+    """After all keys were moved by the same amount: the numbers that the heap keeps of them."""
+    for i in range(geti(heap, 0)):
+        setf(heap, 1 + 2 * i, getf(keys, geti(heap, 2 + 2 * i) * stride + K_VALUE))
+
+
+@inlined
+def is_alone(heap: int) -> bool:
+    """Whether the first item certainly ties with no other."""
+    count = geti(heap, 0)
+    x = getf(heap, 1)
+    return (count < 2 or getf(heap, 3) != x) and (count < 3 or getf(heap, 5) != x)
 
 
 @helper
@@ -261,72 +292,56 @@ def heap_ties(keys: int, stride: int, heap: int, out: int) -> int:
     count = geti(heap, 0)
     if count == 0:
         return 0
-    root = geti(heap, 1)
+    root = geti(heap, 2)
     seti(out, 0, 0)
     found = 1
     i = 0
     while i < found:
         place = geti(out, i)
         for child in range(2 * place + 1, min(2 * place + 3, count)):
-            if same(keys, stride, geti(heap, 1 + child), root):
+            if same(keys, stride, geti(heap, 2 + 2 * child), root):
                 seti(out, found, child)
                 found += 1
         i += 1
     for i in range(found):
-        seti(out, i, geti(heap, 1 + geti(out, i)))
+        seti(out, i, geti(heap, 2 + 2 * geti(out, i)))
     return found
 
 
-# --- draws: those of numpy's Generator, bit for bit, from its bit generator's address -----------------------------------------
+# --- draws ----------------------------------------------------------------------------------------------------------------
 
 
-@helper
-def uniform(z: int) -> float:
-    """``Generator.random()``."""
-    return ((call_u64(geti(z, Z_NEXT), geti(z, Z_GENERATOR)) >> 11) & MANTISSA) * (1.0 / 9007199254740992.0)
-
-
-@helper
-def exponential(z: int) -> float:
-    """``Generator.standard_exponential()``: the ziggurat of Marsaglia and Tsang (J. Statist. Softw. 5(8), 2000) with numpy's tables."""
-    while True:
-        bits = (call_u64(geti(z, Z_NEXT), geti(z, Z_GENERATOR)) >> 3) & MASK
-        layer = bits & 0xFF
-        bits >>= 8
-        x = bits * EXP_WIDTHS[layer]
-        if bits < EXP_ACCEPT[layer]:
-            return float(x)
-        if layer == 0:
-            return EXP_TAIL - math.log1p(-uniform(z))
-        if (EXP_HEIGHTS[layer - 1] - EXP_HEIGHTS[layer]) * uniform(z) + EXP_HEIGHTS[layer] < math.exp(-x):
-            return float(x)
+@inlined
+def stream(z: int, t: int) -> int:
+    """The stream of a transition's works."""
+    return z + 8 * geti(station(z, t), S_STREAM)
 
 
 @helper
 def pick(z: int, n: int) -> int:
     """One of n, by one uniform draw where n > 1."""
-    return int(uniform(z) * n) if n > 1 else 0
+    return int(uniform(address(z, Z_STREAM)) * n) if n > 1 else 0
 
 
 # --- addresses ------------------------------------------------------------------------------------------------------------
 
 
-@helper
+@inlined
 def pace(z: int, g: int) -> int:
     return z + 8 * (geti(z, Z_PACES) + g * P_SIZE)
 
 
-@helper
+@inlined
 def group_record(net: int, g: int) -> int:
     return geti(net, H_GROUP) + g * G_SIZE
 
 
-@helper
+@inlined
 def seconds(net: int, base: float, ticks: float) -> float:
     return base + ticks / getf(net, H_TICKS) if ticks != 0.0 else base
 
 
-@helper
+@inlined
 def set_key(net: int, keys: int, stride: int, item: int, base: float, ticks: float) -> None:
     k = item * stride
     setf(keys, k + K_VALUE, seconds(net, base, ticks))
@@ -334,20 +349,17 @@ def set_key(net: int, keys: int, stride: int, item: int, base: float, ticks: flo
     setf(keys, k + K_TICKS, ticks)
 
 
-@helper
+@inlined
 def copy_key(keys: int, to: int, source: int) -> None:
     setf(keys, to, getf(source, K_VALUE))
     setf(keys, to + K_BASE, getf(source, K_BASE))
     setf(keys, to + K_TICKS, getf(source, K_TICKS))
 
 
-# --- integrals ------------------------------------------------------------------------------------------------------------
-
-
 # --- groups ---------------------------------------------------------------------------------------------------------------
 
 
-@helper
+@inlined
 def mark_pace(z: int, g: int) -> None:
     p = pace(z, g)
     if geti(p, P_DIRTY) == 0:
@@ -384,6 +396,7 @@ def begin_work(net: int, z: int, g: int) -> None:
     if geti(p, P_WORKING) == 0:
         setf(p, P_ATTAINED, 0.0)
         setf(p, P_ATTAINED + 1, 0.0)
+        seti(p, P_FINISHES, 0)
         setf(p, P_SINCE, getf(z, Z_BASE))
         setf(p, P_SINCE + 1, getf(z, Z_TICKS))
     touch(net, z, g)
@@ -505,7 +518,7 @@ def next_finish(net: int, z: int, g: int) -> None:
     if geti(p, P_WORKING) == 0 or rate == 0.0:
         heap_remove(keys, K_SIZE, address(z, Z_HEAP), entity)
         return
-    first = z + 8 * (geti(p, P_KEYS) + K_SIZE * geti(z + 8 * geti(p, P_HEAP), 1))
+    first = z + 8 * (geti(p, P_KEYS) + K_SIZE * geti(z + 8 * geti(p, P_HEAP), 2))
     base = getf(first, K_BASE) - getf(p, P_ATTAINED)
     ticks = getf(first, K_TICKS) - getf(p, P_ATTAINED + 1)
     after = ticks / rate
@@ -514,6 +527,37 @@ def next_finish(net: int, z: int, g: int) -> None:
     else:
         set_key(net, keys, K_SIZE, entity, getf(z, Z_BASE) + (base + ticks / getf(net, H_TICKS)) / rate, getf(z, Z_TICKS))
     heap_put(keys, K_SIZE, address(z, Z_HEAP), entity)
+
+
+@inlined
+def pace_alone(net: int, z: int, g: int) -> int:
+    """The rate of a group that shares its links with no other: the very sums of the general case, without its loops."""
+    p = pace(z, g)
+    r = group_record(net, g)
+    takes_part = read_group(net, z, g)
+    if takes_part < 0:
+        return WRONG
+    n = geti(p, P_WORKING)
+    links = geti(net, r + G_LINKS)
+    count = geti(net, links)
+    if takes_part > 0:
+        weight = getf(p, P_WEIGHT)
+        cap = getf(net, r + G_CAP)
+        level = cap / weight
+        for k in range(links + 1, links + 1 + count):
+            level = min(level, getf(net, geti(net, H_LINK) + geti(net, k)) / (n * weight))
+        setf(p, P_SHARE, min(level * weight, cap))
+        seti(p, P_RISING, 0)
+    rate = getf(p, P_SPEED) * getf(p, P_SHARE)
+    if n > 0 and rate != getf(p, P_RATE):
+        touch(net, z, g)
+        setf(p, P_RATE, rate)
+    if geti(p, P_TOUCHED) != 0:
+        next_finish(net, z, g)
+        seti(p, P_TOUCHED, 0)
+    for k in range(links + 1, links + 1 + count):
+        track(address(z, Z_LINK_TRACKS) + 8 * X_SIZE * geti(net, k), n * getf(p, P_SHARE), getf(z, Z_TIME))
+    return 0
 
 
 @helper
@@ -553,7 +597,11 @@ def pace_all(net: int, z: int) -> int:
     i = 0
     while i < geti(waiting, 0):
         g = geti(waiting, 1 + i)
-        if geti(pace(z, g), P_DONE) == 0 and pace_component(net, z, geti(net, group_record(net, g) + G_COMPONENT)) < 0:
+        component = geti(net, group_record(net, g) + G_COMPONENT)
+        if geti(net, component) == 1:
+            if pace_alone(net, z, g) < 0:
+                return WRONG
+        elif geti(pace(z, g), P_DONE) == 0 and pace_component(net, z, component) < 0:
             return WRONG
         i += 1
     for i in range(geti(waiting, 0)):
@@ -597,26 +645,21 @@ def remove_clock(z: int, s: int, slot: int) -> None:
         for w in range(C_SIZE):
             seti(all_clocks, slot * C_SIZE + w, geti(all_clocks, last * C_SIZE + w))
         heap = clock_heap(z, s, slot)
-        place = geti(all_clocks, slot * C_SIZE + K_AT)
-        seti(heap, 1 + place, slot)
-        sift_up(all_clocks, C_SIZE, heap, place)
+        settle_item(all_clocks, C_SIZE, heap, geti(all_clocks, slot * C_SIZE + K_AT), slot)
     count_running(z, s, last)
 
 
 @inlined
-def draw_work(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> tuple[float, float, int]:
+def draw_work(net: int, z: int, t: int) -> tuple[float, float, int]:
     """The work of a new clock: (seconds, ticks, status)."""
     r = record(net, t)
-    leaf = geti(net, r + F_LAW_BEGIN)
-    if geti(net, r + F_LAW_END) - leaf > L_SIZE:
-        u = uniform(z)
+    d = stream(z, t)
+    leaf = geti(net, r + F_LAW)
+    if getf(net, leaf + L_UPTO) != ALONE:
+        u = uniform(d)
         while u >= getf(net, leaf + L_UPTO):
             leaf += L_SIZE
-    offset = geti(net, leaf + L_OFFSET)
-    if geti(net, leaf + L_KIND) == EXPONENTIAL:
-        x = params[offset + 1] + params[offset] * (exponential(z) / params[offset + 2])
-    else:
-        x = draw(geti(net, leaf + L_KIND), params, offset, geti(net, leaf + L_COUNT), rng)
+    x = draw(geti(net, leaf + L_KIND), net + 8 * geti(net, leaf + L_OFFSET), geti(net, leaf + L_COUNT), d)
     x *= getf(net, r + F_FACTOR)
     scale = quantity(net, r + F_SCALE, address(z, Z_MARKING), address(z, Z_STACK))
     if math.isnan(scale):
@@ -650,13 +693,13 @@ def start_work(net: int, z: int, t: int, work: float, ticks: float) -> None:
         add_clock(net, z, s, getf(z, Z_TIME) + work, 0.0, work, 0.0, 0)
 
 
-@inlined
-def start_one(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> int:
+@helper
+def start_one(net: int, z: int, t: int) -> int:
     s = station(z, t)
     r = record(net, t)
     parked = geti(s, S_PARKED)
     if parked == 0:
-        work, ticks, status = draw_work(net, z, t, params, rng)
+        work, ticks, status = draw_work(net, z, t)
         if status < 0:
             return WRONG
         start_work(net, z, t, work, ticks)
@@ -734,7 +777,7 @@ def post(z: int, entity: int, all_clocks: int, heap: int) -> None:
     if geti(heap, 0) == 0:
         heap_remove(keys, K_SIZE, address(z, Z_HEAP), entity)
     else:
-        copy_key(keys, entity * K_SIZE, all_clocks + 8 * C_SIZE * geti(heap, 1))
+        copy_key(keys, entity * K_SIZE, all_clocks + 8 * C_SIZE * geti(heap, 2))
         heap_put(keys, K_SIZE, address(z, Z_HEAP), entity)
 
 
@@ -754,136 +797,166 @@ def post_station(net: int, z: int, t: int) -> None:
     if geti(working, 0) == 0:
         heap_remove(keys, K_SIZE, heap, member)
     else:
-        copy_key(keys, member * K_SIZE, all_clocks + 8 * C_SIZE * geti(working, 1))
+        copy_key(keys, member * K_SIZE, all_clocks + 8 * C_SIZE * geti(working, 2))
         heap_put(keys, K_SIZE, heap, member)
     entity = geti(net, H_TRANSITIONS) + geti(net, H_GROUPS) + t
     post(z, entity, all_clocks, z + 8 * geti(s, S_ENTERING))
 
 
 @inlined
-def align_plain(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> int:
+def align_plain(net: int, z: int, t: int, n: int) -> int:
     """The same for a transition whose one clock is its key among what may happen next."""
     s = station(z, t)
     if geti(s, S_RESET) != 0:
         seti(s, S_RESET, 0)
-        count_running(z, s, 0)
-    if geti(s, S_TARGET) == 0:
+        count_clocks(z, s, 0)
+    keys = address(z, Z_KEYS)
+    if n == 0:
         if geti(s, S_RUNNING) != 0:
-            count_running(z, s, 0)
-        heap_remove(address(z, Z_KEYS), K_SIZE, address(z, Z_HEAP), t)
+            count_clocks(z, s, 0)
+        remove_inline(keys, K_SIZE, address(z, Z_HEAP), t)
     elif geti(s, S_RUNNING) == 0:
-        work, ticks, status = draw_work(net, z, t, params, rng)
+        work, ticks, status = draw_work(net, z, t)
         if status < 0:
             return WRONG
-        keys = address(z, Z_KEYS)
         if ticks != 0.0:
             set_key(net, keys, K_SIZE, t, getf(z, Z_BASE) + work, getf(z, Z_TICKS) + ticks)
         else:
             set_key(net, keys, K_SIZE, t, getf(z, Z_TIME) + work, 0.0)
-        heap_put(keys, K_SIZE, address(z, Z_HEAP), t)
-        count_running(z, s, 1)
+        put_inline(keys, K_SIZE, address(z, Z_HEAP), t)
+        count_clocks(z, s, 1)
     return 0
 
 
-@inlined
-def align(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> int:
-    """Bring the clocks of a transition to the number that the marking asks for."""
+@helper
+def align_clocks(net: int, z: int, t: int, n: int) -> int:
+    """Bring the clocks of a transition to ``n``; GROW where there is no room for them."""
     s = station(z, t)
-    if geti(net, record(net, t) + F_PLAIN) != 0:
-        return align_plain(net, z, t, params, rng)
-    target = geti(s, S_TARGET)
+    if n > geti(s, S_ROOM):
+        seti(s, S_TARGET, n)
+        seti(z, Z_PROBLEM, t)
+        return GROW
     if geti(s, S_RESET) != 0:
         forget(net, z, t)
-    while geti(s, S_RUNNING) > target:
-        stop_one(net, z, t, target)
-    while geti(s, S_RUNNING) < target:
-        if start_one(net, z, t, params, rng) < 0:
+    while geti(s, S_RUNNING) > n:
+        stop_one(net, z, t, n)
+    while geti(s, S_RUNNING) < n:
+        if start_one(net, z, t) < 0:
             return WRONG
     if geti(s, S_CHANGED) != 0:
         post_station(net, z, t)
     return 0
 
 
+@inlined
+def wanted_clocks(net: int, z: int, t: int) -> int:
+    """How many clocks have to run."""
+    d = look(net, z, t)
+    servers = geti(net, record(net, t) + F_SERVERS)
+    return d if servers < 0 else min(d, servers)
+
+
 @helper
-def measure_target(net: int, z: int, t: int) -> int:
-    """Read how many clocks have to run; GROW where there is no room for them."""
-    n = clocks(net, t, address(z, Z_MARKING), address(z, Z_STACK))
-    s = station(z, t)
-    seti(s, S_TARGET, n)
-    if n < 0:
-        seti(z, Z_PROBLEM, t)
-        return WRONG
-    if n > geti(s, S_ROOM):
-        seti(z, Z_PROBLEM, t)
-        return GROW
-    return 0
-
-
-@inlined
-def align_listed(net: int, z: int, t: int, params: Floats, rng: np.random.Generator) -> int:
-    """The clocks after a single firing: all that it may have changed."""
-    listed = geti(net, record(net, t) + F_TIMED)
-    end = listed + 1 + geti(net, listed)
-    for i in range(listed + 1, end):
-        status = measure_target(net, z, geti(net, i))
-        if status != 0:
-            return status
-    for i in range(listed + 1, end):
-        if align(net, z, geti(net, i), params, rng) < 0:
-            return WRONG
-    return 0
-
-
-@inlined
-def align_dirty(net: int, z: int, params: Floats, rng: np.random.Generator) -> int:
-    """The clocks after several firings, by the dirty bits."""
+def list_dirty(z: int) -> int:
+    """List the dirty transitions, ascending; their number. They stay dirty."""
     dirty = address(z, Z_DIRTY)
-    words = geti(z, Z_DIRTY_WORDS)
-    for measuring in (True, False):
-        for w in range(words):
-            bits = geti(dirty, w)
-            t = w * BITS
+    found = address(z, Z_LOOK)
+    summaries = geti(z, Z_DIRTY_WORDS)
+    count = 0
+    for i in range(summaries):
+        summary = geti(dirty, i)
+        while summary != 0:
+            w = i * BITS + trailing_zeros(summary)
+            summary &= summary - 1
+            bits = geti(dirty, summaries + w)
             while bits != 0:
-                if bits & 1:
-                    status = measure_target(net, z, t) if measuring else align(net, z, t, params, rng)
-                    if status != 0:
-                        return status
-                bits >>= 1
-                t += 1
-    for w in range(words):
-        seti(dirty, w, 0)
-    return 0
+                seti(found, count, w * BITS + trailing_zeros(bits))
+                bits &= bits - 1
+                count += 1
+    return count
+
+
+@helper
+def clear_dirty(z: int) -> None:
+    dirty = address(z, Z_DIRTY)
+    summaries = geti(z, Z_DIRTY_WORDS)
+    for i in range(summaries):
+        summary = geti(dirty, i)
+        while summary != 0:
+            seti(dirty, summaries + i * BITS + trailing_zeros(summary), 0)
+            summary &= summary - 1
+        seti(dirty, i, 0)
 
 
 @helper
 def read_expressions(net: int, z: int) -> int:
     """Measured expressions whose places have changed."""
     dirty = address(z, Z_DIRTY_EXPRESSIONS)
-    listed = geti(net, H_EXPRESSIONS)
-    count = geti(net, listed)
+    count = geti(net, geti(net, H_EXPRESSIONS))
     for i in range(1, geti(dirty, 0) + 1):
         e = geti(dirty, i)
-        v = evaluate(net, geti(net, listed + 1 + e), address(z, Z_MARKING), address(z, Z_STACK))
-        if math.isnan(v):
+        if read_expression(net, z, address(z, Z_MARKING), e) != 0:
             return WRONG
-        track(address(z, Z_TRACKS) + 8 * X_SIZE * e, v, getf(z, Z_TIME))
         seti(dirty, 1 + count + e, 0)
     seti(dirty, 0, 0)
     return 0
 
 
 @inlined
-def settle(net: int, z: int, params: Floats, rng: np.random.Generator) -> int:
+def read_affected(net: int, z: int, t: int) -> int:
+    """Measured expressions after a single firing."""
+    listed = geti(net, record(net, t) + F_AFFECTED_EXPRESSIONS)
+    for i in range(listed + 1, listed + 1 + geti(net, listed)):
+        if read_expression(net, z, address(z, Z_MARKING), geti(net, i)) != 0:
+            return WRONG
+    return 0
+
+
+@helper
+def find_wrong(net: int, z: int, listed: int, count: int) -> int:
+    """WRONG where the enabling of a transition in a list is undefined: to be known before anything is drawn."""
+    for i in range(count):
+        t = geti(listed, i)
+        if look(net, z, t) < 0:
+            seti(z, Z_PROBLEM, t)
+            return WRONG
+    return 0
+
+
+@inlined
+def settle(net: int, z: int) -> int:
     """In a tangible marking: clocks, rates, measured expressions."""
-    t = geti(z, Z_FIRED)
-    status = align_listed(net, z, t, params, rng) if t >= 0 else align_dirty(net, z, params, rng)
-    if status != 0:
-        return status
+    fired = geti(z, Z_FIRED)
+    certain = False
+    if fired >= 0:
+        near = geti(net, record(net, fired) + F_TIMED)
+        count = geti(net, near)
+        listed = net + 8 * (near + 1)
+        certain = geti(net, record(net, fired) + F_CERTAIN) != 0
+    else:
+        count = list_dirty(z)
+        listed = address(z, Z_LOOK)
+    if not certain and find_wrong(net, z, listed, count) < 0:
+        return WRONG
+    for i in range(count):
+        t = geti(listed, i)
+        n = wanted_clocks(net, z, t)
+        if geti(net, record(net, t) + F_PLAIN) != 0:
+            if align_plain(net, z, t, n) < 0:
+                return WRONG
+        else:
+            status = align_clocks(net, z, t, n)
+            if status != 0:
+                return status
     if geti(address(z, Z_DIRTY_PACES), 0) > 0 and pace_all(net, z) < 0:
         return WRONG
-    if geti(address(z, Z_DIRTY_EXPRESSIONS), 0) > 0 and read_expressions(net, z) < 0:
-        return WRONG
-    seti(z, Z_PHASE, READY)
+    if fired >= 0:
+        if read_affected(net, z, fired) < 0:
+            return WRONG
+    else:
+        clear_dirty(z)
+        if read_expressions(net, z) < 0:
+            return WRONG
     return 0
 
 
@@ -891,18 +964,34 @@ def settle(net: int, z: int, params: Floats, rng: np.random.Generator) -> int:
 
 
 @helper
-def mark_dirty(net: int, z: int, t: int) -> None:
+def mark(z: int, t: int) -> None:
+    """Note that a timed transition has to be looked at."""
     dirty = address(z, Z_DIRTY)
-    listed = geti(net, record(net, t) + F_TIMED)
-    for i in range(listed + 1, listed + 1 + geti(net, listed)):
-        k = geti(net, i)
-        word = k // BITS
-        seti(dirty, word, geti(dirty, word) | (1 << (k - word * BITS)))
+    summaries = geti(z, Z_DIRTY_WORDS)
+    word = t // BITS
+    seti(dirty, summaries + word, geti(dirty, summaries + word) | (1 << (t - word * BITS)))
+    i = word // BITS
+    seti(dirty, i, geti(dirty, i) | (1 << (word - i * BITS)))
 
 
 @helper
+def mark_dirty(net: int, z: int, t: int) -> None:
+    """Note all that the firing of ``t`` concerns, besides what :func:`note_effects` does."""
+    r = record(net, t)
+    listed = geti(net, r + F_TIMED)
+    for i in range(listed + 1, listed + 1 + geti(net, listed)):
+        mark(z, geti(net, i))
+    listed = geti(net, r + F_CROWDS_TIMED)
+    for i in range(listed + 1, listed + 1 + geti(net, listed)):
+        members = crowd_list(z, geti(net, i))
+        for k in range(1, 1 + geti(members, 0)):
+            mark(z, geti(net, geti(net, H_MEMBERSHIPS) + 2 * geti(members, k)))
+    note_expressions(net, z, t)
+
+
+@inlined
 def fire_one(net: int, z: int, t: int, counted: bool) -> int:
-    """Fire a transition and note what that may change."""
+    """Fire a transition and note what that may change of resets, speeds and immediates."""
     if counted:
         if collect_rewards(net, z, t) < 0:
             seti(z, Z_PROBLEM, t)
@@ -916,7 +1005,7 @@ def fire_one(net: int, z: int, t: int, counted: bool) -> int:
     seti(counts, t, geti(counts, t) + 1)
     if geti(net, record(net, t) + F_QUIET) == 0:
         note_effects(net, z, t)
-    return note_expressions(net, z, t)
+    return 0
 
 
 @helper
@@ -929,49 +1018,32 @@ def note_effects(net: int, z: int, t: int) -> None:
     listed = geti(net, r + F_AFFECTED_GROUPS)
     for i in range(listed + 1, listed + 1 + geti(net, listed)):
         mark_pace(z, geti(net, i))
-    listed = geti(net, r + F_AFFECTED_IMMEDIATES)
-    for i in range(listed + 1, listed + 1 + geti(net, listed)):
-        list_enabled(net, z, geti(net, i))
+    look_at_immediates(net, z, t)
 
 
 @helper
-def note_expressions(net: int, z: int, t: int) -> int:
+def note_expressions(net: int, z: int, t: int) -> None:
     """Measured expressions to be read again."""
     listed = geti(net, record(net, t) + F_AFFECTED_EXPRESSIONS)
-    affected = geti(net, listed)
-    if affected == 0:
-        return 0
     dirty = address(z, Z_DIRTY_EXPRESSIONS)
     flags = dirty + 8 * (1 + geti(net, geti(net, H_EXPRESSIONS)))
-    for i in range(listed + 1, listed + 1 + affected):
+    for i in range(listed + 1, listed + 1 + geti(net, listed)):
         e = geti(net, i)
         if geti(flags, e) == 0:
             seti(flags, e, 1)
             count = geti(dirty, 0) + 1
             seti(dirty, 0, count)
             seti(dirty, count, e)
-    return 0
-
-
-@helper
-def choose(net: int, z: int, out: int, found: int) -> int:
-    """One of the candidates in ``out`` by weight; WRONG where all weights are 0."""
-    kept = weigh(net, address(z, Z_MARKING), address(z, Z_STACK), out, found)
-    if kept <= 1:
-        return geti(out, 0) if kept == 1 else WRONG
-    return by_weight(out, kept, uniform(z))
 
 
 @helper
 def fire_immediates(net: int, z: int, counted: bool) -> int:
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)
-    out = address(z, Z_OUT)
     while geti(enabled, 0) > 0:
         if geti(z, Z_INSTANT) > geti(z, Z_LIMIT):
             return LOOP
-        found = gather_immediates(net, z, out)
-        t = choose(net, z, out, found) if found > 0 else WRONG
+        t = choose_immediate(net, z)
         if t < 0:
             seti(z, Z_PROBLEM, -1)
             return WRONG
@@ -999,12 +1071,9 @@ def begin(net: int, z: int) -> int:
         return status
     for t in range(geti(net, H_TRANSITIONS)):
         seti(address(z, Z_COUNTS), t, 0)
-    dirty = address(z, Z_DIRTY)
     order = geti(net, H_TIMED)
     for i in range(order + 1, order + 1 + geti(net, order)):
-        k = geti(net, i)
-        word = k // BITS
-        seti(dirty, word, geti(dirty, word) | (1 << (k - word * BITS)))
+        mark(z, geti(net, i))
     dirty = address(z, Z_DIRTY_EXPRESSIONS)
     count = geti(net, geti(net, H_EXPRESSIONS))
     for e in range(count):
@@ -1014,7 +1083,7 @@ def begin(net: int, z: int) -> int:
     return 0
 
 
-@helper
+@inlined
 def advance(net: int, z: int, key: int) -> None:
     """Time passes to the instant of a key."""
     time = getf(key, K_VALUE)
@@ -1029,11 +1098,38 @@ def advance(net: int, z: int, key: int) -> None:
 def settle_group(net: int, z: int, g: int) -> None:
     """A group whose next finish is now: its attained work is exactly that of the clock that finishes."""
     p = pace(z, g)
-    first = z + 8 * (geti(p, P_KEYS) + K_SIZE * geti(z + 8 * geti(p, P_HEAP), 1))
+    first = z + 8 * (geti(p, P_KEYS) + K_SIZE * geti(z + 8 * geti(p, P_HEAP), 2))
     setf(p, P_ATTAINED, getf(first, K_BASE))
     setf(p, P_ATTAINED + 1, getf(first, K_TICKS))
     setf(p, P_SINCE, getf(z, Z_BASE))
     setf(p, P_SINCE + 1, getf(z, Z_TICKS))
+    seti(p, P_FINISHES, geti(p, P_FINISHES) + 1)
+    if geti(p, P_FINISHES) >= geti(z, Z_RESTART):
+        restart_group(net, z, g)
+
+
+@helper
+def restart_group(net: int, z: int, g: int) -> None:
+    """Let the attained work of a group begin anew at 0. The differences are exact, so that no order and no coincidence changes."""
+    p = pace(z, g)
+    base, ticks = getf(p, P_ATTAINED), getf(p, P_ATTAINED + 1)
+    members = geti(net, group_record(net, g) + G_MEMBERS)
+    keys = z + 8 * geti(p, P_KEYS)
+    for i in range(geti(net, members)):
+        s = station(z, geti(net, members + 1 + i))
+        all_clocks = z + 8 * geti(s, S_CLOCKS)
+        for slot in range(geti(s, S_RUNNING)):
+            clock = all_clocks + 8 * C_SIZE * slot
+            if geti(clock, C_ENTERING) == 0:
+                set_key(net, clock, 0, 0, getf(clock, K_BASE) - base, getf(clock, K_TICKS) - ticks)
+        working = z + 8 * geti(s, S_WORKING)
+        revalue(all_clocks, C_SIZE, working)
+        if geti(working, 0) > 0:
+            copy_key(keys, i * K_SIZE, all_clocks + 8 * C_SIZE * geti(working, 2))
+    revalue(keys, K_SIZE, z + 8 * geti(p, P_HEAP))
+    setf(p, P_ATTAINED, 0.0)
+    setf(p, P_ATTAINED + 1, 0.0)
+    seti(p, P_FINISHES, 0)
 
 
 @helper
@@ -1057,7 +1153,7 @@ def enter_station(net: int, z: int, t: int) -> None:
     all_clocks = z + 8 * geti(s, S_CLOCKS)
     heap = z + 8 * geti(s, S_ENTERING)
     while geti(heap, 0) > 0:
-        slot = geti(heap, 1)
+        slot = geti(heap, 2)
         clock = all_clocks + 8 * C_SIZE * slot
         if getf(clock, K_BASE) != getf(z, Z_BASE) or getf(clock, K_TICKS) != getf(z, Z_TICKS):
             break
@@ -1097,18 +1193,22 @@ def gather_expired(net: int, z: int, ties: int, found: int, out: int) -> int:
     return kept
 
 
-@helper
+@inlined
 def expire(net: int, z: int, t: int) -> None:
     """Take away the clock of a transition that expires."""
     s = station(z, t)
     r = record(net, t)
     if geti(net, r + F_PLAIN) != 0:
-        count_running(z, s, 0)
-        return
-    g = geti(net, r + F_GROUP)
+        count_clocks(z, s, 0)
+    else:
+        expire_clock(net, z, s, geti(net, r + F_GROUP))
+
+
+@helper
+def expire_clock(net: int, z: int, s: int, g: int) -> None:
     if g >= 0:
         end_work(net, z, g)
-    remove_clock(z, s, geti(z + 8 * geti(s, S_WORKING), 1))
+    remove_clock(z, s, geti(z + 8 * geti(s, S_WORKING), 2))
 
 
 @helper
@@ -1126,14 +1226,19 @@ def rebase(net: int, z: int) -> None:
             clock = z + 8 * (geti(s, S_CLOCKS) + C_SIZE * slot)
             if fixed or geti(clock, C_ENTERING) != 0:
                 set_key(net, clock, 0, 0, getf(clock, K_BASE) + by, getf(clock, K_TICKS) - ticks)
+        if not plain and geti(s, S_RUNNING) > 0:
+            all_clocks = z + 8 * geti(s, S_CLOCKS)
+            revalue(all_clocks, C_SIZE, z + 8 * geti(s, S_WORKING))
+            revalue(all_clocks, C_SIZE, z + 8 * geti(s, S_ENTERING))
     for g in range(geti(net, H_GROUPS)):
         p = pace(z, g)
         setf(p, P_SINCE, getf(p, P_SINCE) + by)
         setf(p, P_SINCE + 1, getf(p, P_SINCE + 1) - ticks)
     heap = address(z, Z_HEAP)
     for i in range(geti(heap, 0)):
-        key = address(z, Z_KEYS) + 8 * K_SIZE * geti(heap, 1 + i)
+        key = address(z, Z_KEYS) + 8 * K_SIZE * geti(heap, 2 + 2 * i)
         set_key(net, key, 0, 0, getf(key, K_BASE) + by, getf(key, K_TICKS) - ticks)
+    revalue(address(z, Z_KEYS), K_SIZE, heap)
 
 
 @helper
@@ -1143,48 +1248,73 @@ def hold(z: int, horizon: float) -> None:
 
 
 @helper
-def step(net: int, z: int) -> int:
-    """The next event up to the marking after it: DONE, or why not."""
+def contend(net: int, z: int) -> int:
+    """What happens at an instant at which a group or a latency ends, or several transitions expire: the transition that fires, LINKED
+    where transfers enter their links instead, or WRONG."""
     ties = address(z, Z_TIES)
-    keys = address(z, Z_KEYS)
-    heap = address(z, Z_HEAP)
-    first = geti(heap, 1)
-    advance(net, z, keys + 8 * K_SIZE * first)
-    found = heap_ties(keys, K_SIZE, heap, ties)
+    found = heap_ties(address(z, Z_KEYS), K_SIZE, address(z, Z_HEAP), ties)
     transitions = geti(net, H_TRANSITIONS)
-    if found > 1 or first >= transitions:
-        groups = geti(net, H_GROUPS)
-        for i in range(found):
-            g = geti(ties, i) - transitions
-            if 0 <= g < groups:
-                settle_group(net, z, g)
+    groups = geti(net, H_GROUPS)
+    for i in range(found):
+        g = geti(ties, i) - transitions
+        if 0 <= g < groups:
+            settle_group(net, z, g)
     if getf(z, Z_TICKS) > MOST_TICKS:
         rebase(net, z)
-    if found == 1 and first < transitions:
-        t = first
+    if enter_links(net, z, ties, found) > 0:
+        return LINKED
+    out = address(z, Z_OUT)
+    kept = gather_expired(net, z, ties, found, out)
+    t = geti(out, 0)
+    if kept > 1:
+        t = choose(net, z, out, kept)
+        if t < 0:
+            seti(z, Z_PROBLEM, -1)
+    return t
+
+
+@inlined
+def finishes_alone(net: int, z: int, g: int) -> bool:
+    """Whether the number is that of a group of whose transitions certainly one alone expires."""
+    return g < geti(net, H_GROUPS) and is_alone(z + 8 * geti(pace(z, g), P_HEAP))
+
+
+@inlined
+def step(net: int, z: int) -> int:
+    """The next event up to the marking after it: 0, LINKED where transfers entered their links, or why not."""
+    heap = address(z, Z_HEAP)
+    t = geti(heap, 2)
+    advance(net, z, address(z, Z_KEYS) + 8 * K_SIZE * t)
+    if is_alone(heap) and t < geti(net, H_TRANSITIONS):
+        if getf(z, Z_TICKS) > MOST_TICKS:
+            rebase(net, z)
+    elif is_alone(heap) and finishes_alone(net, z, t - geti(net, H_TRANSITIONS)):
+        g = t - geti(net, H_TRANSITIONS)
+        settle_group(net, z, g)
+        if getf(z, Z_TICKS) > MOST_TICKS:
+            rebase(net, z)
+        t = geti(net, geti(net, group_record(net, g) + G_MEMBERS) + 1 + geti(z + 8 * geti(pace(z, g), P_HEAP), 2))
     else:
-        if enter_links(net, z, ties, found) > 0:
-            return pace_all(net, z)
-        out = address(z, Z_OUT)
-        kept = gather_expired(net, z, ties, found, out)
-        t = geti(out, 0)
-        if kept > 1:
-            t = choose(net, z, out, kept)
-            if t < 0:
-                seti(z, Z_PROBLEM, -1)
-                return WRONG
+        t = contend(net, z)
+        if t == LINKED:
+            return LINKED if pace_all(net, z) == 0 else WRONG
+        if t < 0:
+            return WRONG
     if geti(z, Z_INSTANT) > geti(z, Z_LIMIT):
         return LOOP
     expire(net, z, t)
     seti(z, Z_FIRED, t)
     if fire_one(net, z, t, True) < 0:
         return WRONG
+    if geti(net, record(net, t) + F_CERTAIN) == 0 and geti(net, geti(net, record(net, t) + F_CROWDS_TIMED)) > 0:
+        mark_dirty(net, z, t)
+        seti(z, Z_FIRED, -1)
     seti(z, Z_PHASE, FIRING)
     return 0
 
 
 @kernel
-def run(image: Ints, params: Floats, state: Ints, rng: np.random.Generator, firings: int, horizon: float) -> int:
+def run(image: Ints, state: Ints, firings: int, horizon: float) -> int:
     """Go on for at most so many firings in all, and not beyond the horizon; the status."""
     net = image.ctypes.data
     z = state.ctypes.data
@@ -1192,16 +1322,20 @@ def run(image: Ints, params: Floats, state: Ints, rng: np.random.Generator, firi
         status = begin(net, z)
         if status != 0:
             return status
+    phase = geti(z, Z_PHASE)
+    seti(z, Z_PHASE, READY)
     while True:
-        if geti(z, Z_PHASE) == FIRING:
+        if phase == FIRING:
+            phase = CLOCKS
             if geti(address(z, Z_ENABLED), 0) > 0:
                 status = fire_immediates(net, z, True)
                 if status != 0:
+                    seti(z, Z_PHASE, FIRING)
                     return status
-            seti(z, Z_PHASE, CLOCKS)
-        if geti(z, Z_PHASE) == CLOCKS:
-            status = settle(net, z, params, rng)
+        if phase == CLOCKS:
+            status = settle(net, z)
             if status != 0:
+                seti(z, Z_PHASE, CLOCKS)
                 return status
         if geti(z, Z_FIRINGS) >= firings:
             return DONE
@@ -1209,9 +1343,10 @@ def run(image: Ints, params: Floats, state: Ints, rng: np.random.Generator, firi
         if geti(heap, 0) == 0:
             hold(z, horizon)
             return STILL
-        if getf(address(z, Z_KEYS), K_SIZE * geti(heap, 1)) > horizon:
+        if getf(heap, 1) > horizon:
             hold(z, horizon)
             return HORIZON
         status = step(net, z)
-        if status != 0:
+        if status in (WRONG, LOOP):
             return status
+        phase = READY if status == LINKED else FIRING

@@ -2,7 +2,7 @@
 
 ``Z_`` are words of the header, ``S_`` words of a station's record (the clocks of one transition), ``C_`` of a clock's, ``K_`` of a
 key's (what heaps order by), ``Q_`` of a parked clock's, ``P_`` of a pace's (a speed group), ``X_`` of a track's (an integral over time).
-A heap is its number of items, then their ids.
+A heap is its number of items, then pairs: the first number of an item's key, and its id. A stream is the state of a generator: four words.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Z_HEAP = 13
 Z_STACK = 14
 Z_OUT = 15  # pairs (transition, weight)
 Z_COUNTS = 16  # firings of each transition
-Z_DIRTY = 17  # bits of the timed transitions to look at
-Z_DIRTY_WORDS = 18  # their number
-Z_ENABLED = 19  # list of enabled immediates
-Z_ENABLED_AT = 20  # place of each transition in that list, -1 outside
+Z_DIRTY = 17  # bits of the timed transitions to look at, 62 a word: a word for each 62 words that says which are not 0, then the words
+Z_DIRTY_WORDS = 18  # number of the former
+Z_ENABLED = 19  # number of enabled immediates, then their bits in the order of the compiled net's list, 62 a word
+Z_LOOK = 20  # room for a list of transitions
 Z_TRACKS = 21  # of the expressions
 Z_DIRTY_EXPRESSIONS = 22  # list, then one flag each
 Z_DIRTY_PACES = 23  # list
@@ -37,10 +37,13 @@ Z_REWARDS = 25  # of each transition: offset of a list of pairs (program or 0 fo
 Z_LINK_TRACKS = 26
 Z_LINK_WORK = 27  # two doubles a link: used, demand
 Z_BAD = 28  # per transition: 1 where its enabling was found undefined
-Z_NEXT = 29  # address of the generator's next_uint64, and of its state
-Z_GENERATOR = 30
+Z_STREAM = 29  # the stream of choices among clocks; at first that of everything
+Z_CROWDS = 30  # for each crowd the offset of the list of the memberships of those that its place alone may disable;
+# of one with a gate: whether it is open, their number, and their bits as those of the enabled
 Z_DIRECT = 31  # offset of the part of the direct method (spn.sim.direct.layout), where it is used
-Z_SIZE = 32
+Z_MEMBER_AT = 32  # place of each membership in that list, -1 outside
+Z_RESTART = 33  # finishes of a group after which its attained work begins anew at 0
+Z_SIZE = 40
 
 # phases
 READY = 0
@@ -65,20 +68,23 @@ Q_ENTERING = 4
 Q_SIZE = 5
 
 S_RUNNING = 0
-S_PARKED = 1
-S_ROOM = 2
-S_CLOCKS = 3
-S_PARK = 4
-S_WORKING = 5  # heap of the clocks that work
-S_ENTERING = 6  # heap of the clocks in their latency
-S_TARGET = 7
-S_RESET = 8
-S_TRACKED = 9
-S_SINCE = 10
-S_INTEGRAL = 11
-S_MEMBER = 12  # place among the members of its group
-S_CHANGED = 13  # its clocks changed since it was last posted
-S_SIZE = 14
+S_RESET = 1
+S_TRACKED = 2
+S_CHANGED = 3  # its clocks changed since it was last posted
+S_STREAM = 4  # offset of the stream that it draws from
+S_CHOICES = 5  # and of the one for choices among several of which it is the first
+S_ACTIVE = 6  # 1 where only places of crowds may disable it
+S_MEMBER = 7  # place among the members of its group
+S_PARKED = 8
+S_ROOM = 9
+S_CLOCKS = 10
+S_PARK = 11
+S_WORKING = 12  # heap of the clocks that work
+S_ENTERING = 13  # heap of the clocks in their latency
+S_SINCE = 14
+S_INTEGRAL = 15
+S_TARGET = 16
+S_SIZE = 18
 
 P_ATTAINED = 0  # pair
 P_SINCE = 2  # pair
@@ -94,7 +100,11 @@ P_WEIGHT = 12
 P_SPEED = 13
 P_LIMIT = 14
 P_RISING = 15
-P_SIZE = 16
+P_FINISHES = 16  # since the attained work began at 0
+P_SIZE = 18
+
+BITS = 62  # of a word that sets of transitions use
+RESTART_AFTER = 2**20  # finishes of a group: a million roundings of the attained work at most
 
 X_VALUE = 0
 X_SINCE = 1

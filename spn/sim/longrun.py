@@ -22,7 +22,10 @@ from spn.sim.classes import ClosedClass
 from spn.sim.control import Control, Stopped
 from spn.sim.engine import Ending, Engine, Floats
 from spn.sim.estimate import Function, Interval, averages, disagreement, interval, regroup, warm_up
+from spn.sim.executors import Signal
+from spn.sim.remote import Task
 from spn.sim.streams import Crew, Stream, generator, refuse_equal
+from spn.sim.together import Runs, extend
 
 STREAMS = 4
 BATCHES = 64
@@ -141,7 +144,7 @@ class Collector(Protocol):
     def sample(self) -> Outcome | None: ...
 
 
-class Irregular(Exception):
+class Irregular(Signal):
     """Batches of long runs are no way to this model's values: a run came to rest, or the runs disagree. Internal."""
 
     def __init__(self, why: str) -> None:
@@ -179,14 +182,7 @@ class Batches:
     def extend(self) -> None:
         """Run until every stream has its batches."""
         kernel = self.streams[0].kernel or self.crew.use_kernel(self.planned())
-
-        def work(k: int) -> None:
-            stream = self.streams[k]
-            if kernel and not stream.kernel:
-                stream.switch()
-            stream.extend(self.count)
-
-        self.crew.each(work, range(len(self.streams)), kernel=kernel)
+        extend(self.crew, self.streams, self.count, kernel=kernel)
         if any(s.still for s in self.streams):
             raise Irregular("a run came to rest in a marking in which nothing happens any more")
 
@@ -205,7 +201,7 @@ class Batches:
         return Sample(
             rows=np.concatenate(kept),
             later=_later(runs, cut),
-            random=any(self.crew.drew(s.engine, s.number) for s in self.streams),
+            random=any(s.drew for s in self.streams),
             exposure=float(sum(run[:, 0].sum() for run in kept)),
             streams=len(runs),
             replications=len(runs),
@@ -235,18 +231,19 @@ def _later(runs: Sequence[Floats], cut: int) -> Floats:
 
 
 class Replications:
-    """Independent replications, ever more of them. ``one`` runs replication k and gives its row (1, averages) and where it ended;
-    ``span`` is the time that each averages over, 0 where they differ."""
+    """Independent replications, ever more of them. ``task`` makes of a crew what runs a replication and gives its row (1, averages) and
+    where it ended; ``span`` is the time that each averages over, 0 where they differ."""
 
-    def __init__(self, crew: Crew, one: Callable[[Engine], tuple[Floats, Ended]], fixed: int | None, *, span: float = 0.0) -> None:
+    def __init__(self, crew: Crew, task: Task, fixed: int | None, *, span: float = 0.0) -> None:
         self.crew = crew
-        self.one = one
+        self.runs = Runs(crew, task)
         self.fixed = fixed
         self.span = span
         self.count = fixed or REPLICATIONS
-        self.done: dict[int, tuple[Floats, Ended]] = {}
+        self.done = self.runs.done
         self.kernel = crew.use_kernel(0)
-        self.random = False
+        if fixed is not None:
+            crew.control.reporter.goal = lambda: (len(self.done), fixed)
 
     def planned(self) -> int:
         return self.count
@@ -263,32 +260,24 @@ class Replications:
     def extend(self) -> None:
         """Run the replications that are missing: the first alone, to see how long they are."""
         if not self.done:
-            self._run([0])
+            self.runs.run([0], kernel=self.kernel)
         made = self.crew.control.firings
         self.kernel = self.kernel or self.crew.use_kernel(made * self.count // max(1, len(self.done)))
-        self._run([k for k in range(self.count) if k not in self.done])
-
-    def _run(self, numbers: Sequence[int]) -> None:
-        def work(k: int) -> None:
-            engine = self.crew.trajectory(k, kernel=self.kernel)
-            self.done[k] = self.one(engine)
-            self.random = self.random or self.crew.drew(engine, k)
-
-        self.crew.each(work, numbers, kernel=self.kernel)
+        self.runs.run([k for k in range(self.count) if k not in self.done], kernel=self.kernel)
 
     def sample(self) -> Sample | None:
         """The replications before the first that is missing (those that happen to be short are no fair sample)."""
         n = next((k for k in range(len(self.done) + 1) if k not in self.done), 0)
         if n < 2:
             return None
-        each = np.array([self.done[k][0] for k in range(n)])
+        each = np.array([self.done[k].row for k in range(n)])
         return Sample(
             rows=each if n < 2 * REPLICATIONS else regroup(each, REPLICATIONS),
             streams=1,
             exposure=n * self.span,
-            random=self.random,
+            random=any(f.drew for f in self.done.values()),
             replications=n,
-            ends=tuple(self.done[k][1] for k in range(n)),
+            ends=tuple(self.done[k].end for k in range(n)),
             each=each,
         )
 

@@ -10,9 +10,9 @@ batches. The averages of the primitives are mixed with the chances; the variance
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
+from functools import partial
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from spn.sim.chances import chances, entries
 from spn.sim.classes import MarkingGraph
 from spn.sim.engine import Ending, Engine, Floats
 from spn.sim.estimate import Function, Interval, Part, averages, combined, jackknife
-from spn.sim.longrun import FIRST_BATCH, REPLICATIONS, STREAMS, Batches, Group, Irregular, Sample
+from spn.sim.longrun import FIRST_BATCH, REPLICATIONS, STREAMS, Batches, Ended, Group, Irregular, Sample
 from spn.sim.meter import measured
 from spn.sim.streams import Crew, Stream
+from spn.sim.together import Runs
 
 MOST_CLASSES = 16  # with long runs inside; more are left to replications
 
@@ -118,8 +119,7 @@ class ByClass:
         self.home = graph.class_of()
         self.exact = chances(graph)
         self.ends: dict[int, int] = {}  # of each run, its class
-        self.arrived: dict[int, dict[int, Engine]] = {}  # of each class, the first runs that came to it
-        self.lock = Lock()
+        self.arrivals = Runs(crew, partial(until_inside, home=self.home))
         self.count = REPLICATIONS
         self.inside: dict[int, Batches] = {}
         self.resting = {c: resting(crew.net, crew.primitives, next(iter(k.markings))) for c, k in enumerate(graph.closed) if k.absorbing}
@@ -191,35 +191,38 @@ class ByClass:
         firings = self.crew.control.firings
         kernel = self.crew.use_kernel(firings * self.count // max(1, len(self.ends)))
         self._run([k for k in range(self.count) if k not in self.ends], kernel=kernel)
-        for c, engines in sorted(self.arrived.items()):
-            streams = [Stream(self.crew, k, FIRST_BATCH, engine) for k, engine in engines.items()]
+        for c in sorted(set(self.ends.values()) - set(self.inside) - set(self.resting)):
+            first = [k for k in sorted(self.ends) if self.ends[k] == c][:STREAMS]
+            streams = [Stream(self.crew, k, FIRST_BATCH, self._arrived(k, kernel=kernel)) for k in first]
             self.inside[c] = Batches(self.crew, self.warmup, streams)
-        self.arrived.clear()
 
     def _run(self, numbers: Sequence[int], *, kernel: bool = False) -> None:
-        def work(k: int) -> None:
-            engine = self.crew.trajectory(k, kernel=kernel)
-            c = self._arrival(engine)
-            self.ends[k] = c
-            if c not in self.inside and c not in self.resting:
-                with self.lock:
-                    self.arrived.setdefault(c, {})[k] = engine
+        self.arrivals.run(numbers, kernel=kernel)
+        self.ends.update((k, int(f.row[0])) for k, f in self.arrivals.done.items())
 
-        self.crew.each(work, numbers, kernel=kernel)
-        for c, engines in self.arrived.items():
-            self.arrived[c] = dict(sorted(engines.items())[:STREAMS])
+    def _arrived(self, k: int, *, kernel: bool) -> Engine:
+        """The trajectory of a run that has come to its class."""
+        engine = self.crew.trajectory(k, kernel=kernel)
+        engine.run(self.arrivals.done[k].firings, math.inf)
+        return engine
 
-    def _arrival(self, engine: Engine) -> int:
-        """Run until in a class, looking ever more rarely: a class is never left."""
+
+def until_inside(crew: Crew, home: Mapping[Marking, int]) -> Callable[[Engine], tuple[Floats, Ended]]:
+    """Runs until in a class: the row is its index in ``home``, which gives the class of markings. They look ever more rarely whether they
+    are: a class is never left."""
+
+    def one(engine: Engine) -> tuple[Floats, Ended]:
         firings = 1
         while True:
-            still = self.crew.run(engine, firings, math.inf) is Ending.STILL
-            c = self.home.get(engine.marking)
+            still = crew.run(engine, firings, math.inf) is Ending.STILL
+            c = home.get(engine.marking)
             if c is not None:
-                return c
+                return np.array([float(c)]), Ended(key=c, marking=engine.marking, still=still, size=0)
             if still:
                 raise Irregular("a run came to rest in a marking in which more could happen")
             firings *= 2
+
+    return one
 
 
 def resting(net: Net, primitives: Sequence[Primitive], m: Marking) -> Floats:

@@ -86,7 +86,7 @@ class Synchronised(Trajectory):
     def __init__(self, compiled: CompiledNet, primitives: Sequence[Primitive], seed: int, replication: int) -> None:
         self._key = (seed, replication)
         self._streams: dict[str, np.random.Generator] = {}
-        super().__init__(compiled, primitives, self._stream(""))
+        super().__init__(compiled, primitives, self._stream(""), library=True)
 
     def _stream(self, name: str) -> np.random.Generator:
         if name not in self._streams:
@@ -97,15 +97,15 @@ class Synchronised(Trajectory):
         return self._streams[name]
 
     def _draw(self, s: Station) -> Instant:
-        self.rng = self._stream(s.transition.name)
+        self.random = self._stream(s.transition.name)
         return super()._draw(s)
 
     def _choose(self, weighted: Sequence[tuple[int, float]]) -> int:
-        self.rng = self._stream(f"choice {self.rules.transitions[weighted[0][0]].transition.name}")
+        self.random = self._stream(f"choice {self.rules.transitions[weighted[0][0]].transition.name}")
         return super()._choose(weighted)
 
     def _pick(self, n: int) -> int:
-        self.rng = self._stream("")
+        self.random = self._stream("")
         return super()._pick(n)
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from spn.delay import refusals as untold
 from spn.errors import Diagnostic
 from spn.expr.nodes import Node
 from spn.measure import Delay, Horizon, Measure, Passage, Primitive, Quantile, Throughput, atoms, ratio
@@ -26,7 +27,8 @@ from spn.sim.streams import Crew
 
 LONG_RUN = "long run"
 TIMES = "times"
-Sort = str | Node  # LONG_RUN, TIMES, the condition of a first passage, or a quantile of an expression (whatever its level)
+# What one kind of run answers: LONG_RUN, TIMES, the condition of a first passage, a quantile whatever its level, a time of tokens.
+Sort = str | Node
 LOOK = 100  # firings before the first look whether the condition can still be met; twice as many before each further one
 
 
@@ -43,6 +45,8 @@ def _sort(atom: Node) -> Sort:
             return c
         case Quantile():
             return replace(atom, level=0.5)  # one run answers all levels
+        case Delay():
+            return replace(atom, quantile=None, within=None)
     return LONG_RUN
 
 
@@ -57,6 +61,7 @@ def by_sort(model: Model) -> dict[Sort, Model]:
 
 def refusals(model: Model) -> Iterator[Diagnostic]:
     """What the simulator does not estimate, each with its line."""
+    yield from untold(model)
     for m in model.measures:
         for atom in atoms(m.body):
             yield from _refusal(atom)
@@ -76,10 +81,6 @@ def refusals(model: Model) -> Iterator[Diagnostic]:
 def _refusal(atom: Node) -> Iterator[Diagnostic]:
     span = getattr(atom, "span", None)
     match atom:
-        case Delay():
-            message = "the time of a token from one transition to another is not answered yet"
-            help = "where every token takes the same way, the sum of sojourn(p) over the places between is its mean"
-            yield Diagnostic(code="E0621", message=message, span=span, help=help)
         case Horizon(measure=Throughput(), start=None):
             message = "the rate of firing at one instant is not estimated by simulation"
             yield Diagnostic(code="E0625", message=message, span=span, help="ask over a short time: throughput(t) over 9 s..11 s")
@@ -87,7 +88,7 @@ def _refusal(atom: Node) -> Iterator[Diagnostic]:
 
 def is_quantile(atom: Node) -> bool:
     """Whether it asks for a quantile, of a time or of an expression."""
-    return isinstance(atom, Quantile) or (isinstance(atom, Passage) and atom.quantile is not None)
+    return isinstance(atom, Quantile) or (isinstance(atom, Passage | Delay) and atom.quantile is not None)
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ are all equal.
 
 *Virtual time.* Transitions whose clocks always run at the same rate (one speed expression; for transfers also one share, cap and set of
 links) form a group. A group keeps the work attained per clock, its clocks keep the attained work at which they finish: a change of rate
-touches no clock. (Fair queueing's virtual time: Demers, Keshav, Shenker, SIGCOMM 1989.)
+touches no clock. (Fair queueing's virtual time: Demers, Keshav, Shenker, SIGCOMM 1989.) The attained work begins at 0 whenever the group
+was idle, and anew after a million finishes, so that it never grows large beside the works added to it.
 
 *Order of draws.* After each firing (with the immediates that it enables) the timed transitions are brought in line in the order of the
 net: clocks in excess are stopped, missing ones are started. A choice among n draws one uniform number where n > 1 and none otherwise.
@@ -35,21 +36,23 @@ import numpy as np
 from spn.compiled import CompiledNet
 from spn.compiled.net import latency
 from spn.dist.leaves import draw_leaf
+from spn.dist.random import Random, Source, seeds_of
 from spn.expr.evaluate import fold
 from spn.expr.nodes import constant
 from spn.measure import Primitive
 from spn.net import semantics
 from spn.net.model import Marking, Memory, Timed, initial_marking
 from spn.sim.engine import Ending, Floats, zero_time_limit
+from spn.sim.layout import RESTART_AFTER
 from spn.sim.loop import zero_time_loop
 from spn.sim.meter import Meter
 from spn.sim.room import ALWAYS, most_clocks, too_many
-from spn.sim.snapshot import Snapshot, generator_state, kind, set_generator
+from spn.sim.snapshot import Snapshot, kind, set_source, source_state
 
 Item = TypeVar("Item")
 Instant = tuple[float, float]  # (base, ticks); also for amounts of work and differences
 NOTHING: Instant = (0.0, 0.0)
-PROGRESS = ("attained", "since", "rate", "share", "working", "due", "touched")  # what changes of a pace
+PROGRESS = ("attained", "since", "rate", "share", "working", "due", "touched", "finishes")  # what changes of a pace
 MOST_TICKS = 2.0**50  # beyond it all instants are moved to a later base
 
 
@@ -108,15 +111,26 @@ class Pace:
     working: int = 0
     due: Instant | None = None
     touched: bool = False
+    finishes: int = 0  # instants of finishes since the attained work began at 0
 
 
 class Trajectory:
-    """One trajectory of a compiled net, driven by ``rng``; the :class:`spn.sim.engine.Engine` in plain Python."""
+    """One trajectory of a compiled net; the :class:`spn.sim.engine.Engine` in plain Python.
 
-    def __init__(self, compiled: CompiledNet, primitives: Sequence[Primitive], rng: np.random.Generator) -> None:
+    It draws from the stream (:class:`spn.dist.random.Random`) that has the seed of ``rng``, as the kernel does; with ``library`` from
+    ``rng`` itself. Streams of their own for single transitions can be put into ``work_streams`` and ``choice_streams`` (for choices among
+    several of which it is the first)."""
+
+    restart_after = RESTART_AFTER
+
+    def __init__(self, compiled: CompiledNet, primitives: Sequence[Primitive], rng: np.random.Generator, *, library: bool = False) -> None:
         self.compiled = compiled
+        self.library = library
+        self.work_streams: dict[int, Source] = {}
+        self.choice_streams: dict[int, Source] = {}
+        self.random: Source
+        self.reseed(rng)
         self.rules = semantics.rules(compiled.net)
-        self.rng = rng
         self.ticks = float(compiled.ticks)
         self.now: Instant = NOTHING
         self.time = 0.0
@@ -172,7 +186,7 @@ class Trajectory:
     def snapshot(self) -> Snapshot:
         """See :meth:`spn.sim.engine.Engine.snapshot`."""
         rest = {
-            "generator": generator_state(self.rng),
+            "sources": [source_state(s) for s in self._sources()],
             "now": self.now,
             "time": self.time,
             "firings": self.firings,
@@ -185,12 +199,13 @@ class Trajectory:
             "paces": [{name: getattr(p, name) for name in PROGRESS} for p in self.paces],
             "meter": self.meter.held(),
         }
-        return Snapshot(kind(self), {}, rest)
+        return Snapshot(kind(self), self.firings, {}, rest)
 
     def restore(self, snapshot: Snapshot) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""
         rest = snapshot.of(self).rest
-        set_generator(self.rng, rest["generator"])
+        for source, state in zip(self._sources(), rest["sources"], strict=True):
+            set_source(source, state)
         self.now, self.time, self.firings = _instant(rest["now"]), rest["time"], rest["firings"]
         self.marking = tuple(rest["marking"])
         self._started, self._limit, self._at_instant = rest["started"], rest["limit"], list(rest["at_instant"])
@@ -202,9 +217,19 @@ class Trajectory:
                 setattr(pace, name, _instant(held[name]) if isinstance(held[name], Sequence) else held[name])
         self.meter.hold(rest["meter"])
 
+    def _sources(self) -> list[Source]:
+        """All that it draws from."""
+        return [self.random, *self.work_streams.values(), *self.choice_streams.values()]
+
     def reseed(self, rng: np.random.Generator) -> None:
-        """See :meth:`spn.sim.engine.Engine.reseed`."""
+        """Draw from the stream that has the seed of another generator from now on. What is drawn already stays."""
         self.rng = rng
+        self.random = rng if self.library else Random(seeds_of(rng))
+
+    @property
+    def drew(self) -> bool:
+        """Whether anything was drawn from the common stream; that of the library is taken to have been."""
+        return not isinstance(self.random, Random) or self.random.drew
 
     def forget(self, most: int) -> None:
         """Drop what is remembered of markings, once it is of more than ``most``: it can be computed anew."""
@@ -236,8 +261,19 @@ class Trajectory:
         for pace in self.paces:
             if pace.due == instant:
                 pace.attained, pace.since = min(self._finishes(pace), key=self._order), instant
+                pace.finishes += 1
+                if pace.finishes >= self.restart_after:
+                    self._restart(pace)
         if instant[1] > MOST_TICKS:
             self._rebase()
+
+    def _restart(self, pace: Pace) -> None:
+        """Let the attained work of a group begin anew at 0: the more it grows, the more the sums with new work are rounded."""
+        for t in pace.members:
+            for c in self.stations[t].running:
+                if not c.entering:
+                    c.due = minus(c.due, pace.attained)
+        pace.attained, pace.finishes = NOTHING, 0
 
     def _rebase(self) -> None:
         """Move all instants to a base at the present one: fewer ticks, the same coincidences."""
@@ -372,7 +408,7 @@ class Trajectory:
         """One of several, with probability in proportion to its weight."""
         if len(weighted) == 1:
             return weighted[0][0]
-        u = self.rng.random() * _total(weighted)
+        u = self.choice_streams.get(weighted[0][0], self.random).random() * _total(weighted)
         reached = 0.0
         for t, w in weighted:
             reached += w
@@ -381,7 +417,7 @@ class Trajectory:
         return weighted[-1][0]
 
     def _pick(self, n: int) -> int:
-        return int(self.rng.random() * n) if n > 1 else 0
+        return int(self.random.random() * n) if n > 1 else 0
 
     # --- clocks --------------------------------------------------------------------------------------------------------
 
@@ -434,12 +470,12 @@ class Trajectory:
 
     def _draw(self, s: Station) -> Instant:
         """Draw the work of a new clock: continuous as (seconds, 0), discrete as (0, ticks)."""
-        rows = self.compiled.clockwork.rows[s.index]
+        rows, source = self.compiled.clockwork.rows[s.index], self.work_streams.get(s.index, self.random)
         row = rows[0]
         if len(rows) > 1:
-            u = self.rng.random()
+            u = source.random()
             row = next(r for r in rows if u < r.upto)
-        x = draw_leaf(row.leaf, self.rng) * s.factor
+        x = draw_leaf(row.leaf, source) * s.factor
         scale = float(semantics.scale(self.rules, s.index, self.marking)) if s.scaled else 1.0
         if not row.discrete:
             return x * scale, 0.0
@@ -463,7 +499,7 @@ class Trajectory:
     def _begin_work(self, pace: Pace) -> None:
         """A clock joins a group; an idle group begins again at 0."""
         if pace.working == 0:
-            pace.attained, pace.since = NOTHING, self.now
+            pace.attained, pace.since, pace.finishes = NOTHING, self.now, 0
         self._touch(pace)
         pace.working += 1
 

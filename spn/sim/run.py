@@ -5,24 +5,29 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, get_args
 
 import numpy as np
 
+from spn.delay import with_means
 from spn.errors import AnalysisError, nearest, refuse
 from spn.expr.nodes import Node, constant
-from spn.measure import FiringRate, Horizon, Measure, Passage, Primitive, Quantile, primitives, ratio
+from spn.measure import Delay, FiringRate, Horizon, Measure, Passage, Primitive, Quantile, primitives, ratio
 from spn.model import Model, checked
 from spn.net import semantics
 from spn.net.stopped import stopped_when
 from spn.provenance import provenance
 from spn.result import RecurrentClass, Result, Value
+from spn.sim.checkpoint import Identity, identity, opened, seed_in
 from spn.sim.classes import marking_graph
 from spn.sim.control import Control, Progress, all_cores
 from spn.sim.engine import Ending, Floats
 from spn.sim.estimate import Function, Interval, averages, measure_function, never_seen, unseen_chance
+from spn.sim.executors import site_of
 from spn.sim.longrun import Batches, Collector, Group, Irregular, Outcome, Replications, Sample, collect, over_horizon, until_settled
 from spn.sim.magnitude import magnitude
 from spn.sim.mixture import MOST_CLASSES, ByClass
@@ -30,7 +35,9 @@ from spn.sim.proof import FEW, Proofs
 from spn.sim.quantiles import QuantileInterval, of_times
 from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, read_along, refusals
 from spn.sim.questions import until as until_met
-from spn.sim.streams import Choice, Crew, fresh_seed
+from spn.sim.record import in_memory
+from spn.sim.regenerative import REGENERATIVE, Entries, Estimator, Regenerative, Unregenerative, described, find_point, unregenerative
+from spn.sim.streams import ALL_KERNELS, Choice, Crew, fresh_seed
 
 PRECISION = 0.01  # relative half-width, where nothing else is asked for
 CORRELATED = 0.3  # lag-1 autocorrelation of the groups above which batches count as too short
@@ -51,6 +58,7 @@ class Options:
     warmup: float | None
     absolute: float | None = None
     precise_for: tuple[str, ...] | None = None
+    estimator: Estimator = "auto"
 
     def excess(self, i: Interval, unit_factor: float) -> float:
         """How many times wider an interval is than was asked for, by the rule that it meets more easily; 0 without a width."""
@@ -77,6 +85,9 @@ def simulate(
     progress: Callable[[Progress], None] | None = None,
     until: Callable[[Estimates], bool] | None = None,
     engine: Choice = "auto",
+    executor: object = None,
+    checkpoint: str | PathLike[str] | None = None,
+    estimator: Estimator = "auto",
 ) -> Result:
     """Estimate the measures of a model, each with a Student-t confidence interval at level ``confidence``.
 
@@ -91,11 +102,18 @@ def simulate(
 
     Equal seeds give equal results, whatever the number of ``workers`` (threads; all cores if not given) and the ``engine`` ("python" or
     "compiled"; "auto" takes the first for small jobs). The seed used is in ``Result.provenance``. An interruption (Ctrl-C) ends the run
-    and keeps what was estimated: ``details["interrupted"]``. Raises SemanticsError for a marking in which the net means nothing and for a
-    zero-time loop, AnalysisError for questions that are not estimated, for options out of range and where not even two replications were
-    done.
+    and keeps what was estimated: ``details["interrupted"]``.
+
+    ``executor`` does the work in place of threads: any :class:`concurrent.futures.Executor` or a Dask ``Client``; the answer is the same.
+    ``checkpoint`` names a file in which every few seconds is kept what was done. Where it exists already, the run goes on from there, with
+    the seed in it if none is given, and ends with the very result that it would have had in one go; seconds count anew.
+
+    Raises SemanticsError for a marking in which the net means nothing and for a
+    zero-time loop, AnalysisError for questions that are not estimated, for options out of range, where not even two replications were
+    done and where a cluster has lost its workers for good, DataError for a checkpoint that is damaged or of another run.
     """
-    refused = list(refusals(checked(model)))
+    model = with_means(checked(model))
+    refused = list(refusals(model))
     if refused:
         raise AnalysisError(*refused)
     _check_types(
@@ -112,8 +130,10 @@ def simulate(
     )
     if engine not in get_args(Choice):
         raise refuse(AnalysisError, "E0705", f"engine is {engine!r}; it is one of {', '.join(get_args(Choice))}")
+    if estimator not in get_args(Estimator):
+        raise refuse(AnalysisError, "E0705", f"estimator is {estimator!r}; it is one of {', '.join(get_args(Estimator))}")
     options = Options(
-        seed=fresh_seed() if seed is None else seed,
+        seed=_seed(seed, checkpoint),
         precision=PRECISION if precision is None and absolute is None else precision,
         absolute=absolute,
         precise_for=_chosen(model, precise_for),
@@ -121,18 +141,44 @@ def simulate(
         replications=replications,
         horizon=horizon,
         warmup=warmup,
+        estimator=estimator,
     )
     _check(options)
+    kept = None if checkpoint is None else opened(checkpoint, _identity(model, options, engine), in_memory(ALL_KERNELS))
+    site = None if executor is None else site_of(executor)
     parts = by_sort(model) or {LONG_RUN: model}
     results = []
-    for sort, part in parts.items():
-        control = Control(
-            workers=workers or all_cores(), max_seconds=max_seconds / len(parts), max_firings=max_firings / len(parts), progress=progress
-        )
-        results.append(_run_of(sort)(part, options, control, until, engine).result())
-        if control.interrupted:
-            break
-    return results[0] if len(results) == 1 else _joined(model, results)
+    try:
+        for sort, part in parts.items():
+            control = Control(
+                workers=workers or all_cores(),
+                max_seconds=max_seconds / len(parts),
+                max_firings=max_firings / len(parts),
+                progress=progress,
+                record=None if kept is None else kept.record,
+                site=site,
+            )
+            results.append(_run_of(sort)(part, options, control, until, engine).result())
+            if control.interrupted:
+                break
+    finally:
+        if kept is not None:
+            kept.record.write()
+    result = results[0] if len(results) == 1 else _joined(model, results)
+    notes = (*(site.notes if site is not None else ()), *(kept.notes(done=result.converged) if kept is not None else ()))
+    return replace(result, notes=(*result.notes, *notes)) if notes else result
+
+
+def _seed(given: int | None, checkpoint: str | PathLike[str] | None) -> int:
+    """The seed that was asked for, else that of the run to go on with, else a new one."""
+    found = seed_in(checkpoint) if given is None and checkpoint is not None else given
+    return fresh_seed() if found is None else found
+
+
+def _identity(model: Model, options: Options, engine: Choice) -> Identity:
+    """What tells this run from others. Limits are left out: they may be raised to go on."""
+    named = asdict(options)
+    return identity(model, int(named.pop("seed")), {**named, "engine": engine})
 
 
 def _chosen(model: Model, names: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -155,6 +201,10 @@ def _run_of(sort: Sort) -> type[_Run]:
         from spn.sim.distribution import Distribution
 
         return Distribution
+    if isinstance(sort, Delay):
+        from spn.sim.delays import Delays
+
+        return Delays
     return _Passages
 
 
@@ -262,7 +312,8 @@ class _Run:
         if o.horizon is not None:
             self.reason = f"averages over {o.warmup or 0:g} s to {o.horizon:g} s, by independent replications"
             span = o.horizon - (o.warmup or 0.0)
-            return self._collect(Replications(self.crew, over_horizon(self.crew, o.horizon, o.warmup or 0.0), o.replications, span=span))
+            task = partial(over_horizon, horizon=o.horizon, start=o.warmup or 0.0)
+            return self._collect(Replications(self.crew, task, o.replications, span=span))
         one_long_run = self.graph is None or self.graph.one_long_run
         if o.replications is None:
             try:
@@ -272,13 +323,12 @@ class _Run:
         else:
             self.reason = "long-run averages, by independent replications" + ("" if one_long_run else f", since {self._ends()}")
         known = self.graph.closed if self.graph is not None and not one_long_run else None
-        return self._collect(Replications(self.crew, until_settled(self.crew, known, o.warmup), o.replications))
+        return self._collect(Replications(self.crew, partial(until_settled, classes=known, warmup=o.warmup), o.replications))
 
     def _long_runs(self) -> Outcome | None:
         """By long runs: of the whole net where all runs end alike, else in each of the classes in which they may end."""
         if self.graph is None or self.graph.one_long_run:
-            self.reason = "long-run averages, by batches of independent long runs"
-            return self._collect(Batches(self.crew, self.options.warmup))
+            return self._one_long_run()
         if sum(not c.absorbing for c in self.graph.closed) > MOST_CLASSES:
             raise Irregular(self._ends())
         collector = ByClass(self.crew, self.graph, self.options.warmup)
@@ -286,6 +336,21 @@ class _Run:
         every = "by long runs in each class, " + how if len(self.graph.closed) > 1 else "in the marking in which every run comes to rest"
         self.reason = f"long-run averages, {every}"
         return self._collect(collector)
+
+    def _one_long_run(self) -> Outcome | None:
+        """By regenerative cycles where a marking to regenerate in is found, else by batches of equally many firings."""
+        asked = self.options.estimator == REGENERATIVE
+        if asked or (self.options.estimator == "auto" and self.options.warmup is None):
+            try:
+                entries = Entries(self.model.net)
+                point = find_point(self.crew, entries, asked=asked)
+                self.reason = f"long-run averages, by regenerative cycles: {described(self.model.net, point)}"
+                return self._collect(Regenerative(self.crew, entries, point))
+            except Unregenerative as why:
+                if asked:
+                    raise unregenerative(why) from None
+        self.reason = "long-run averages, by batches of independent long runs"
+        return self._collect(Batches(self.crew, self.options.warmup))
 
     def _ends(self) -> str:
         return "runs may end in different ways" if self.graph is None or len(self.graph.closed) > 1 else "every run comes to rest"
@@ -297,7 +362,7 @@ class _Run:
         """By which factor the work of each source should grow; none above 1 when all is estimated well enough."""
         self._estimate(sample)
         if self.control.progress is not None:
-            self.control.progress(self._progress())
+            self.control.reporter.tell(self._progress())
         if self.until is not None:
             self.settled = sample.warmed and self.until(self._values())
             return [1.0 if self.settled else 1.6]
@@ -385,6 +450,7 @@ class _Run:
             worst=self._worst() * (self.options.precision or 1.0),
             precision=self.options.precision or 1.0,
             relative=self.options.precision is not None,
+            measure=max(self._relevant(), key=self._excess, default=""),
         )
 
     # --- the answer ----------------------------------------------------------------------------------------------------
@@ -478,6 +544,7 @@ class _Run:
             "replications": o.replications,
             "horizon": o.horizon,
             "warmup": o.warmup,
+            "estimator": None if o.estimator == "auto" else o.estimator,
         }
         return {name: value for name, value in asked.items() if value is not None}
 
@@ -499,7 +566,8 @@ class _Times(_Run):
 
     def _sample(self) -> Outcome | None:
         self.reason = "values at times, by independent replications"
-        return self._collect(Replications(self.crew, at_times(self.crew, self.wanted, self.model.net), self.options.replications))
+        task = partial(at_times, questions=self.wanted, net=self.model.net)
+        return self._collect(Replications(self.crew, task, self.options.replications))
 
     def _may_vary(self, p: Primitive, value: float) -> bool:
         assert isinstance(p, Horizon)
@@ -531,8 +599,8 @@ class _Passages(_Times):
 
     def _sample(self) -> Outcome | None:
         self.reason = "first passages, by independent replications"
-        one = until_met(self.crew, self.wanted, self.condition, self.stopped)
-        return self._collect(Replications(self.crew, one, self.options.replications))
+        task = partial(until_met, questions=self.wanted, condition=self.condition, stopped=self.stopped)
+        return self._collect(Replications(self.crew, task, self.options.replications))
 
     def _estimate(self, sample: Outcome) -> None:
         """Where a replication shows that the condition may never be met the mean is infinite, beyond estimation."""

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spn.dist.random import Random, Source
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """The state of one trajectory, that of its generator included; independent of the trajectory, which may go on.
 
-    ``engine`` names the kind of trajectory it is of, ``arrays`` and ``rest`` are its state: arrays of plain numbers, and numbers, text,
-    lists and dictionaries with text as keys. So it can be pickled, and written without."""
+    ``engine`` names the kind of trajectory it is of, ``firings`` how far it had come; ``arrays`` and ``rest`` are its state: arrays of
+    plain numbers, and numbers, text, lists and dictionaries with text as keys. So it can be pickled, and written without."""
 
     engine: str
+    firings: int
     arrays: Mapping[str, NDArray[Any]]
     rest: Mapping[str, Any]
 
@@ -34,11 +37,19 @@ def kind(engine: object) -> str:
     return type(engine).__name__
 
 
-def generator_state(rng: np.random.Generator) -> dict[str, Any]:
-    """The state of a generator, independent of it."""
-    return deepcopy(dict(rng.bit_generator.state))
+def source_state(source: Source) -> Any:
+    """The state of what random numbers are drawn from, independent of it."""
+    if isinstance(source, Random):
+        return list(source.words)
+    assert isinstance(source, np.random.Generator)
+    return deepcopy(dict(source.bit_generator.state))
 
 
-def set_generator(rng: np.random.Generator, state: Mapping[str, Any]) -> None:
-    """Let a generator go on from a state. It stays at its place in memory, which kernels know."""
-    rng.bit_generator.state = deepcopy(dict(state))
+def set_source(source: Source, state: Any) -> None:
+    """Let it go on from a state."""
+    if isinstance(source, Random):
+        a, b, c, d = state
+        source.words = a, b, c, d
+    else:
+        assert isinstance(source, np.random.Generator)
+        source.bit_generator.state = deepcopy(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -20,6 +21,8 @@ SIMULATION_OPTIONS = frozenset(
         "absolute",
         "precise_for",
         "confidence",
+        "executor",
+        "checkpoint",
         "replications",
         "horizon",
         "warmup",
@@ -117,6 +120,11 @@ def _known(method: str, options: dict[str, Any]) -> None:
     for name in options:
         if name not in allowed:
             raise _unknown(f"option of method {method}", name, sorted(allowed))
+
+
+def one_thread(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of :func:`solve`, for one among many that are answered at a time: by one thread. The answer is the same."""
+    return {**options, "workers": 1} if method in ("auto", simulation.NAME) else dict(options)
 
 
 def _unknown(what: str, name: str, known: list[str]) -> SpnError:

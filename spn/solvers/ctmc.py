@@ -10,10 +10,11 @@ from itertools import chain
 
 import numpy as np
 
+from spn.delay import with_means
 from spn.errors import AnalysisError, Diagnostic, nearest, refuse
 from spn.expr.nodes import Node, Number
 from spn.markov import METHODS, Class, LongRun, long_run
-from spn.measure import Horizon, Measure, Passage, Primitive, Quantile, Special, TimeAverage, primitives, value
+from spn.measure import Delay, Horizon, Measure, Passage, Primitive, Quantile, Special, TimeAverage, primitives, value
 from spn.model import Model
 from spn.net.model import Memory, Net, Timed, timed
 from spn.net.stopped import stopped_when
@@ -21,7 +22,7 @@ from spn.provenance import provenance
 from spn.reach import Limits
 from spn.reach.space import LARGE, Floats
 from spn.result import RecurrentClass, Result, Value
-from spn.solvers import plausible, questions
+from spn.solvers import delays, plausible, questions
 from spn.solvers.chain import Explored, linear_in, state_space
 from spn.symmetry.groups import reasons, symmetry
 
@@ -63,7 +64,8 @@ def may(model: Model) -> list[Diagnostic]:
     """All reasons why the net is no Markov chain, each with its place in the text; empty where the method applies.
 
     That the net is bounded shows only while its state space is built."""
-    return [*chain.from_iterable(refusals_of(t) for t in timed(model.net)), *questions.refusals(model)]
+    own = chain.from_iterable(refusals_of(t) for t in timed(model.net))
+    return [*own, *questions.refusals(model), *delays.refusals(model.net, questions.asked(model))]
 
 
 def refusals_of(t: Timed) -> Iterator[Diagnostic]:
@@ -119,6 +121,7 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
     """
     began = time.perf_counter()
     options = options or Options()
+    model = with_means(model)
     refused = may(model)
     if refused:
         raise AnalysisError(*refused)
@@ -154,10 +157,13 @@ class _Answer:
         self.solvers: list[str] = []
         self.rewards: Mapping[Primitive, Floats] = {}
         self.known: dict[Primitive, float] = {}
-        if self.long_run or not questions.by_condition(special) or any(not isinstance(q, Passage) for q in special):
+        if self.long_run or not special or any(not isinstance(q, Passage | Delay) for q in special):
             self._course(special)
         for condition, asked in questions.by_condition(special).items():
             self._passages(condition, asked)
+        for about in questions.by_ends(special):
+            delays.delays(about, model.net, self.others, options.limits(), options.tolerance)
+            self.solvers.append("first passage")
         self.known.update(self.others.values)
 
     def _course(self, special: Sequence[Special]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from spn.delay import refusals as untold
 from spn.errors import AnalysisError, Diagnostic, SpnError, refuse
 from spn.expr.nodes import Node
 from spn.markov.passage import Passage as Chain
@@ -32,16 +33,10 @@ def asked(model: Model) -> tuple[Special, ...]:
 
 def refusals(model: Model) -> Iterator[Diagnostic]:
     """What the exact method does not answer, each with its line."""
+    yield from untold(model)
     immediate = {t.name for t in model.net.transitions if isinstance(t, Immediate)}
     for atom in asked(model):
         match atom:
-            case Delay(span=span):
-                yield Diagnostic(
-                    code="E0621",
-                    message="the time of a token from one transition to another is not answered yet",
-                    span=span,
-                    help="where every token takes the same way, the sum of sojourn(p) over the places between is its mean",
-                )
             case Quantile(given=str(t), span=span) if t in immediate:
                 yield Diagnostic(
                     code="E0622",
@@ -143,6 +138,15 @@ def by_condition(questions: Iterable[Special]) -> dict[Node, list[Passage]]:
         if isinstance(q, Passage):
             found.setdefault(q.condition, []).append(q)
     return found
+
+
+def by_ends(questions: Iterable[Special]) -> list[list[Delay]]:
+    """Times of tokens between the same two transitions."""
+    found: dict[tuple[str, str], list[Delay]] = {}
+    for q in questions:
+        if isinstance(q, Delay):
+            found.setdefault((q.first, q.second), []).append(q)
+    return list(found.values())
 
 
 def passages(questions: Sequence[Passage], space: StateSpace, target: Bools, answers: Answers, tolerance: float) -> None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from spn.errors import AnalysisError, SpnError, refuse
 from spn.expr.nodes import Exact
 from spn.model import Model, Sweep
 from spn.result import Result, plain_value
-from spn.solvers.choose import solve
+from spn.sim.executors import Patient, Unit, do_all, site_of
+from spn.solvers.choose import one_thread, solve
+
+Point = dict[str, Exact]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A point: the values of the parameters swept, in base units, and the result there."""
 
-    parameters: dict[str, Exact]
+    parameters: Point
     result: Result
 
 
@@ -41,31 +46,79 @@ class Table:
         return {"over": list(self.names), "complete": self.complete, "rows": rows}
 
 
-def sweep(model: Model, method: str = "auto", *, watch: Callable[[str, float], None] | None = None, **options: Any) -> tuple[Table, ...]:
+def sweep(
+    model: Model, method: str = "auto", *, watch: Callable[[str, float], None] | None = None, executor: object = None, **options: Any
+) -> tuple[Table, ...]:
     """Solve a model at every point of every ``sweep`` it has; ``method`` and ``options`` are those of :func:`spn.solve`.
 
-    A parameter that was given a value is not swept. ``watch`` is told which point comes next, and which part of all is done."""
+    A parameter that was given a value is not swept. ``watch`` is told which point comes next, and which part of all is done; with an
+    ``executor`` (as :func:`spn.simulate` takes it), which answers many points at a time, which point was answered last."""
     chosen = tuple(open_sweeps(model))
-    total, done = sum(len(s.points) for s in chosen), 0
-    tables: list[Table] = []
-    for s in chosen:
-        rows: list[Row] = []
-        for point in s.points:
-            values = dict(zip(s.names, point, strict=True))
-            if watch is not None:
-                watch(_shown(values), done / total)
-            rows.append(Row(parameters=values, result=_solved(model, values, method, options)))
-            done += 1
-            if rows[-1].result.details.get("interrupted"):
-                return (*tables, Table(model=model, names=s.names, rows=tuple(rows), complete=False))
-        tables.append(Table(model=model, names=s.names, rows=tuple(rows)))
-    return tuple(tables)
+    points = [(k, dict(zip(s.names, point, strict=True))) for k, s in enumerate(chosen) for point in s.points]
+    told = watch or (lambda _text, _share: None)
+    by = _one_by_one if executor is None else partial(_elsewhere, executor)
+    rows, complete = by(model, [values for _, values in points], told, method, options)
+    tables = [_table(model, s, [rows[i] for i, (at, _) in enumerate(points) if at == k and i in rows]) for k, s in enumerate(chosen)]
+    if complete:
+        return tuple(tables)
+    whole = next((k for k, t in enumerate(tables) if len(t.rows) < len(chosen[k].points)), len(tables) - 1)
+    return (*tables[:whole], replace(tables[whole], complete=False))
 
 
-def _solved(model: Model, values: dict[str, Exact], method: str, options: Mapping[str, Any]) -> Result:
-    """The answer at one point; an error says at which."""
+def _table(model: Model, s: Sweep, rows: Sequence[Row]) -> Table:
+    return Table(model=model, names=s.names, rows=tuple(rows))
+
+
+def _one_by_one(
+    model: Model, points: Sequence[Point], watch: Callable[[str, float], None], method: str, options: Mapping[str, Any]
+) -> tuple[dict[int, Row], bool]:
+    """The rows of the points, by number, and whether that is all of them: an interrupted simulation ends it."""
+    rows: dict[int, Row] = {}
+    for k, values in enumerate(points):
+        watch(_shown(values), k / len(points))
+        rows[k] = Row(parameters=values, result=_solved(model, values, method, options))
+        if rows[k].result.details.get("interrupted"):
+            return rows, False
+    return rows, True
+
+
+def _elsewhere(
+    executor: object,
+    model: Model,
+    points: Sequence[Point],
+    watch: Callable[[str, float], None],
+    method: str,
+    options: Mapping[str, Any],
+) -> tuple[dict[int, Row], bool]:
+    """As :func:`_one_by_one`, by an executor: the points before the first that is missing after an interruption."""
+    rows: dict[int, Row] = {}
+
+    def take(k: int, found: Result) -> None:
+        rows[k] = Row(parameters=points[k], result=found)
+        watch(_shown(points[k]), len(rows) / len(points))
+
+    site = site_of(executor)
     try:
-        return solve(at(model, values), method, **options)
+        do_all(site, [Unit(_point, (portable(at(model, p)), p, method, dict(options))) for p in points], Patient(), take)
+    except KeyboardInterrupt:
+        return {k: rows[k] for k in takewhile(rows.__contains__, range(len(points)))}, False
+    return rows, True
+
+
+def _point(model: Model, values: Point, method: str, options: Mapping[str, Any]) -> Result:
+    """A unit of work: the answer at one point, by one thread."""
+    return _placed(values, lambda: solve(model, method, **one_thread(method, options)))
+
+
+def _solved(model: Model, values: Point, method: str, options: Mapping[str, Any]) -> Result:
+    """The answer at one point."""
+    return _placed(values, lambda: solve(at(model, values), method, **options))
+
+
+def _placed(values: Point, answer: Callable[[], Result]) -> Result:
+    """An answer; an error says at which point."""
+    try:
+        return answer()
     except SpnError as error:
         first, *others = error.diagnostics
         raise type(error)(replace(first, notes=(*first.notes, f"at {_shown(values)} of the sweep")), *others) from None
@@ -75,7 +128,12 @@ def _shown(values: Mapping[str, Exact]) -> str:
     return ", ".join(f"{n} = {float(v):g}" for n, v in values.items())
 
 
-def at(model: Model, values: dict[str, Exact]) -> Model:
+def portable(model: Model) -> Model:
+    """The model without what ties it to this process; its answers are the same."""
+    return replace(model, variant=None, reader=None)
+
+
+def at(model: Model, values: Point) -> Model:
     """The model with other values of parameters; AnalysisError where it was built by hand, so that nothing is known to depend on them."""
     if model.variant is None:
         help = "load it from a file or a text"

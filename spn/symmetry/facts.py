@@ -156,8 +156,8 @@ def _atom(node: Node) -> Tree:
             return Tree(("horizon", a, b, whole), (expression(m),))
         case Passage(condition=c, within=w, quantile=q):
             return Tree(("passage", w, q), (expression(c),))
-        case Delay(first=a, second=b, quantile=q):
-            return Tree(("delay", q), (_transition(a), _transition(b)))
+        case Delay(first=a, second=b, quantile=q, within=w):
+            return Tree(("delay", w, q), (_transition(a), _transition(b)))
         case Quantile(level=x, value=v, given=t):
             return Tree(("quantile", x), (expression(v), *([_transition(t)] if t is not None else [])))
     raise TypeError(f"not an expression: {node!r}")

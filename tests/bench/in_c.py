@@ -10,10 +10,9 @@ from pathlib import Path
 
 from spn.compiled import compile_net
 from spn.dist.exponential import Exponential
+from spn.dist.random import TAIL, tables
 from spn.expr.nodes import constant
 from spn.net.model import INFINITE, ArcKind, Net, Timed
-from spn.sim.direct.layout import TAIL
-from spn.sim.direct.random import tables
 
 SOURCE = Path(__file__).with_name("direct.c")
 
@@ -22,13 +21,13 @@ def compiler() -> str | None:
     return shutil.which("cc") or shutil.which("gcc")
 
 
-def build(folder: str) -> Path | None:
-    """The program, None without a compiler."""
+def build(folder: str, source: Path = SOURCE) -> Path | None:
+    """A program, None without a compiler."""
     cc = compiler()
     if cc is None:
         return None
-    program = Path(folder) / "direct"
-    subprocess.run([cc, "-O3", "-march=native", "-o", str(program), str(SOURCE), "-lm"], check=True)
+    program = Path(folder) / source.stem
+    subprocess.run([cc, "-O3", "-march=native", "-o", str(program), str(source), "-lm"], check=True)
     return program
 
 
@@ -53,7 +52,11 @@ def numbers(net: Net, place: str, transition: str, firings: int) -> Iterable[flo
 
 def turn(program: Path, net: Net, place: str, transition: str, firings: int) -> tuple[float, float, float]:
     """Mean tokens of the place, firings per second of the transition, firings per CPU second."""
-    text = " ".join(repr(x) for x in numbers(net, place, transition, firings))
+    return run(program, " ".join(repr(x) for x in numbers(net, place, transition, firings)))
+
+
+def run(program: Path, text: str) -> tuple[float, float, float]:
+    """What a program prints, given its numbers."""
     done = subprocess.run([str(program)], input=text, capture_output=True, text=True, check=True)
     mean, rate, speed = (float(x) for x in done.stdout.split())
     return mean, rate, speed

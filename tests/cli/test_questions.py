@@ -84,11 +84,11 @@ def test_parameters_that_are_set_are_not_swept(machine: Run) -> None:
 
 
 def test_what_no_method_answers_points_at_its_line(machine: Run) -> None:
-    Path("delay.spn").write_text(MACHINE + "measure x = E(time from fail to repair)\n")
+    Path("delay.spn").write_text(MACHINE + "measure x = E(time from fail to fail)\n")
     for command in ("solve", "simulate"):
         done = machine(command, "delay.spn")
         assert done.code == 3
-        assert "delay.spn:9:13: error[E0621]" in done.err and "^^^^^^^^^^^^^^" in done.err
+        assert "delay.spn:9:13: error[E0621]" in done.err and "^^^^^^^^^^^^^" in done.err
 
 
 # --- spn test -------------------------------------------------------------------------------------------------------------------------

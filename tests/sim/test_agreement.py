@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spn.errors import SpnError
+from spn.measure import Primitive
 from spn.net.model import Net
-from spn.sim.engine import Engine
 from spn.sim.fast import CompiledTrajectory
 from spn.sim.reference import Trajectory
 from spn.sim.setup import prepare
@@ -19,8 +21,8 @@ FIRINGS = 150
 CHUNK = 7  # the kernel is stopped and resumed, which must not matter
 
 
-def story(engine: Engine, rng: np.random.Generator, chunk: int, horizon: float) -> list[object]:
-    """Everything observable along a run: markings and times, then totals, and the state of the generator; or the error."""
+def story(engine: Trajectory | CompiledTrajectory, chunk: int, horizon: float) -> list[object]:
+    """Everything observable along a run: markings and times, then totals, and the state of the stream; or the error."""
     told: list[object] = []
     try:
         for _ in range(FIRINGS // chunk):
@@ -29,18 +31,28 @@ def story(engine: Engine, rng: np.random.Generator, chunk: int, horizon: float) 
             if ending != "firings":
                 break
         told.append(engine.totals().tolist())
-        told.append(rng.bit_generator.state["state"])
+        told.append(engine.random.words if isinstance(engine, Trajectory) else engine.words)
+        told.append(engine.drew)
     except SpnError as error:
         told.append([d.code for d in error.diagnostics])
     return told
 
 
-def compare(net: Net, seed: int, horizon: float) -> None:
-    primitives = primitives_of(net)
+def pair(net: Net, seed: int, measured: Sequence[Primitive] = ()) -> tuple[CompiledTrajectory, Trajectory]:
+    """Both engines on a net; measured is what :func:`tests.sim.nets.primitives_of` says where nothing else is given."""
+    primitives = tuple(measured) or primitives_of(net)
     compiled = prepare(net, primitives)
-    slow_rng, fast_rng = np.random.default_rng(seed), np.random.default_rng(seed)
-    slow = story(Trajectory(compiled, primitives, slow_rng), slow_rng, CHUNK, horizon)
-    fast = story(CompiledTrajectory(compiled, primitives, fast_rng), fast_rng, CHUNK, horizon)
+    fast, slow = (make(compiled, primitives, np.random.default_rng(seed)) for make in (CompiledTrajectory, Trajectory))
+    assert isinstance(fast, CompiledTrajectory) and isinstance(slow, Trajectory)
+    return fast, slow
+
+
+def compare(net: Net, seed: int, horizon: float, measured: Sequence[Primitive] = ()) -> None:
+    fast, slow = pair(net, seed, measured)
+    same(story(fast, CHUNK, horizon), story(slow, CHUNK, horizon))
+
+
+def same(fast: list[object], slow: list[object]) -> None:
     assert len(fast) == len(slow)
     for a, b in zip(fast, slow, strict=True):
         if isinstance(a, tuple):

@@ -18,7 +18,8 @@ def test_student_quantiles() -> None:
 
 def test_jackknife_of_a_mean_is_the_textbook_interval() -> None:
     rng = np.random.default_rng(1)
-    x = rng.normal(5, 2, size=20)
+    half = rng.normal(0, 2, size=10)
+    x = 5 + np.concatenate([half, -half])  # not skewed
     rows = np.column_stack([np.ones(20), x])
     found = interval(rows, lambda a: float(a[0]), 0.95)
     assert found.value == pytest.approx(x.mean())
@@ -48,6 +49,19 @@ def test_constant_rows_have_no_width_and_nan_stays_nan() -> None:
     undefined = interval(rows, lambda a: math.nan, 0.95)
     assert math.isnan(undefined.value)
     assert undefined.relative() == math.inf
+
+
+def test_an_interval_for_what_is_skewed_covers_where_the_textbook_one_does_not() -> None:
+    """2,000 means of 40 values of a lognormal law with sigma = 1, at 95 %: Student's interval holds the mean in about 89 %, the longer side
+    of the one for skewed laws in 92 % at least (a false alarm has a probability below 1e-4 where the true coverage is 94 %)."""
+    rng = np.random.default_rng(5)
+    plain = skewed = 0
+    for x in rng.lognormal(0, 1, size=(2000, 40)):
+        found = interval(np.column_stack([np.ones(40), x]), lambda a: float(a[0]), 0.95)
+        off = abs(x.mean() - math.exp(0.5))
+        plain += off <= student(0.95, 39) * x.std(ddof=1) / math.sqrt(40)
+        skewed += off <= found.half_width
+    assert plain < 1840 <= skewed
 
 
 def test_correlation_is_seen_within_streams() -> None:

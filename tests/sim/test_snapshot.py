@@ -39,7 +39,7 @@ def by_plan(engine: type[DirectTrajectory] | type[CompiledDirect]) -> Make:
 def through_text(s: Snapshot) -> Snapshot:
     """As it comes back from a file without pickled parts."""
     arrays = {name: np.frombuffer(a.tobytes(), dtype=a.dtype).copy() for name, a in s.arrays.items()}
-    return Snapshot(s.engine, arrays, json.loads(json.dumps(s.rest)))
+    return Snapshot(s.engine, s.firings, arrays, json.loads(json.dumps(s.rest)))
 
 
 def through_pickle(s: Snapshot) -> Snapshot:
@@ -94,6 +94,16 @@ def test_clocks(make: Make, net: Net, seed: int, before: int, horizon: float) ->
 @given(net=random_nets().map(exponential_twin), seed=st.integers(0, 2**32), before=st.integers(0, 60), horizon=HORIZONS)
 def test_direct_method(make: Make, net: Net, seed: int, before: int, horizon: float) -> None:
     check(make, net, seed, before, horizon)
+
+
+def by_library(compiled: CompiledNet, primitives: tuple[Primitive, ...], rng: np.random.Generator) -> Trajectory:
+    return Trajectory(compiled, primitives, rng, library=True)
+
+
+@SETTINGS
+@given(net=random_nets(), seed=st.integers(0, 2**32), before=st.integers(0, 60), horizon=HORIZONS)
+def test_clocks_with_numpys_generator(net: Net, seed: int, before: int, horizon: float) -> None:
+    check(by_library, net, seed, before, horizon)
 
 
 ALL: list[Make] = [Trajectory, CompiledTrajectory, by_plan(DirectTrajectory), by_plan(CompiledDirect)]

@@ -198,15 +198,20 @@ def refused(model: Model, method: str) -> list[tuple[str, str]]:
     return [(d.code, d.span.text if d.span else "") for d in e.value.diagnostics]
 
 
-EXPONENTIAL = "units none place a = 1, b timed t : a -> b ~ exp(rate = 1) immediate u : b -> a "
+EXPONENTIAL = "units none place a = 1, b timed t : a -> b ~ exp(rate = 1) immediate u : b -> "
+EXPONENTIAL += "place c = 3, d timed lots : c -> d ~ exp(rate = 1) timed one : d -> c ~ exp(rate = 1) servers inf "
+EXPONENTIAL += "place e = 1, f, g immediate now : e -> f timed later : f -> g ~ exp(rate = 1) timed back : g -> e ~ exp(rate = 1) "
 
 
 @pytest.mark.parametrize(
     ("question", "method", "code"),
     [
-        ("E(time from t to u)", "auto", "E0621"),
-        ("E(time from t to u)", "ctmc", "E0621"),
-        ("E(time from t to u)", "simulate", "E0621"),
+        ("E(time from u to t)", "auto", "E0621"),
+        ("E(time from u to t)", "ctmc", "E0621"),
+        ("E(time from u to t)", "simulate", "E0621"),
+        ("P(time from lots to one <= 1)", "auto", "E0626"),
+        ("quantile(0.5, time from lots to one)", "simulate", "E0626"),
+        ("P(time from now to later <= 1)", "ctmc", "E0627"),
         ("quantile(0.5, #a | u)", "ctmc", "E0622"),
         ("throughput(t) at 1", "simulate", "E0625"),
     ],

@@ -11,16 +11,14 @@ from spn.measure import Primitive
 from spn.sim import layout as z
 from spn.sim.direct import layout as at
 from spn.sim.direct.plan import Plan
-from spn.sim.direct.random import seeded
-from spn.sim.direct.reference import stream_of
-from spn.sim.fast import CompiledTrajectory, Start, Words, beginning
+from spn.sim.fast import CompiledTrajectory, Start, beginning
 
 
 def direct_beginning(compiled: CompiledNet, primitives: Sequence[Primitive], plan: Plan) -> Start:
     """The state block before anything has happened, the direct method's part included."""
     start = beginning(compiled, primitives)
     state = np.concatenate([start.state, np.zeros(at.D_TREE + 2 * plan.leaves, dtype=np.int64)])
-    state[z.Z_DIRECT] = len(start.state)
+    state[z.Z_DIRECT] = state[z.Z_STREAM] = len(start.state)  # its first words are the stream
     return Start(state, start.places)
 
 
@@ -32,25 +30,6 @@ class CompiledDirect(CompiledTrajectory):
     ) -> None:
         super().__init__(compiled, primitives, rng, start or direct_beginning(compiled, primitives, plan))
         self.plan = plan
-        self._generator = int(self.state[z.Z_DIRECT])
-        self._seed: Words
-        self.reseed(rng)
-
-    def reseed(self, rng: np.random.Generator) -> None:
-        """See :meth:`spn.sim.engine.Engine.reseed`."""
-        super().reseed(rng)
-        self._seed = np.array(seeded(stream_of(rng)), dtype=np.uint64).view(np.int64)
-        self.state[self._generator : self._generator + 4] = self._seed
-
-    @property
-    def words(self) -> tuple[int, ...]:
-        """The state of the generator."""
-        return tuple(self.state[self._generator : self._generator + 4].view(np.uint64).tolist())
-
-    @property
-    def drew(self) -> bool:
-        """Whether anything was drawn."""
-        return bool((self.state[self._generator : self._generator + 4] != self._seed).any())
 
     def _call(self, until: int, horizon: float) -> int:
         from spn.sim.direct.kernels import follow

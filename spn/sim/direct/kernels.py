@@ -12,20 +12,31 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from spn.compiled.kernels import PLACE, by_weight, clocks, evaluate, fire, quantity, record, weigh
+from spn.compiled.kernels import bounded, clocks, fire, quantity, record
 from spn.compiled.layout import (
     F_AFFECTED_EXPRESSIONS,
-    F_AFFECTED_IMMEDIATES,
     F_DELTA,
+    F_QUIET,
     F_SPEED,
+    GENERAL,
     H_EXPRESSIONS,
     H_IMMEDIATES,
     H_TRANSITIONS,
+    ONE_INPUT,
 )
+from spn.dist.kernels import exponential, uniform
 from spn.jit import getf, geti, helper, inlined, kernel, setf, seti
-from spn.sim.common.kernels import address, collect_rewards, count_running, gather_immediates, list_enabled, station, track
+from spn.sim.common.kernels import (
+    address,
+    choose_immediate,
+    collect_rewards,
+    count_running,
+    list_enabled,
+    look_at_immediates,
+    read_expression,
+    station,
+)
 from spn.sim.direct.layout import (
-    B_INPUTS,
     B_KIND,
     B_MOVING,
     B_NEEDS,
@@ -43,16 +54,10 @@ from spn.sim.direct.layout import (
     D_ROOM,
     D_TREE,
     D_WATCH,
-    GENERAL,
-    N_ACCEPT,
-    N_HEIGHTS,
     N_LEAVES,
     N_LISTS,
     N_SLOT,
     N_SLOTS,
-    N_WIDTHS,
-    ONE_INPUT,
-    TAIL,
 )
 from spn.sim.layout import (
     CROSSED,
@@ -65,7 +70,6 @@ from spn.sim.layout import (
     START,
     STILL,
     WRONG,
-    X_SIZE,
     X_VALUE,
     Z_COUNTS,
     Z_DIRECT,
@@ -74,68 +78,20 @@ from spn.sim.layout import (
     Z_INSTANT,
     Z_LIMIT,
     Z_MARKING,
-    Z_OUT,
     Z_PHASE,
     Z_PROBLEM,
     Z_STACK,
     Z_TIME,
-    Z_TRACKS,
 )
 
 Ints = NDArray[np.int64]
-STEP = 1.0 / 9007199254740992.0  # 2^-53
-BITS_61 = 2**61 - 1
-BITS_53 = 2**53 - 1
-
-
-# --- draws ----------------------------------------------------------------------------------------------------------------
-
-
-@helper
-def bits(d: int) -> int:
-    """64 random bits (xoshiro256++); the state is the first four words of ``d``."""
-    s0 = geti(d, 0)
-    s1 = geti(d, 1)
-    s2 = geti(d, 2)
-    s3 = geti(d, 3)
-    total = s0 + s3
-    result = ((total << 23) | ((total >> 41) & 0x7FFFFF)) + s0
-    s2 ^= s0
-    s3 ^= s1
-    seti(d, 0, s0 ^ s3)
-    seti(d, 2, s2 ^ (s1 << 17))
-    seti(d, 1, s1 ^ s2)
-    seti(d, 3, (s3 << 45) | ((s3 >> 19) & 0x1FFFFFFFFFFF))
-    return result
-
-
-@helper
-def uniform(d: int) -> float:
-    return ((bits(d) >> 11) & BITS_53) * STEP
-
-
-@inlined
-def exponential(table: int, d: int) -> float:
-    while True:
-        drawn = (bits(d) >> 3) & BITS_61
-        layer = drawn & 0xFF
-        steps = drawn >> 8
-        x = steps * getf(table, geti(table, N_WIDTHS) + layer)
-        if steps < geti(table, geti(table, N_ACCEPT) + layer):
-            return x
-        if layer == 0:
-            return TAIL - math.log1p(-uniform(d))
-        heights = geti(table, N_HEIGHTS) + layer
-        low = getf(table, heights)
-        if (getf(table, heights - 1) - low) * uniform(d) + low < math.exp(-x):
-            return x
 
 
 # --- rates ----------------------------------------------------------------------------------------------------------------
 
 
 @inlined
-def running(net: int, table: int, slot: int, t: int, m: int, stack: int) -> int:
+def running(net: int, slot: int, t: int, m: int, stack: int) -> int:
     """The running clocks of a slot; WRONG where that is undefined."""
     kind = geti(slot, B_KIND)
     if kind == ONE_INPUT:
@@ -146,28 +102,7 @@ def running(net: int, table: int, slot: int, t: int, m: int, stack: int) -> int:
         return min(n, geti(slot, B_SERVERS))
     if kind == GENERAL:
         return clocks(net, t, m, stack)
-    return bounded(table + 8 * geti(slot, B_INPUTS), geti(slot, B_SERVERS), m)
-
-
-@inlined
-def bounded(conditions: int, servers: int, m: int) -> int:
-    """Running clocks by inputs and bounds with constants alone."""
-    inputs = geti(conditions, 0)
-    n = servers if inputs > 0 else min(1, servers)
-    for i in range(1, 1 + 2 * inputs, 2):
-        tokens = geti(m, geti(conditions, i))
-        needs = geti(conditions, i + 1)
-        if tokens < needs:  # (an exit from the loop also keeps the compiler from making vectors of two or three numbers)
-            return 0
-        if needs > 1:
-            tokens = tokens // needs
-        n = min(n, tokens)
-    bounds = conditions + 8 * (1 + 2 * inputs)
-    for i in range(1, 1 + 3 * geti(bounds, 0), 3):
-        tokens = geti(m, geti(bounds, i))
-        if tokens < geti(bounds, i + 1) or tokens > geti(bounds, i + 2):
-            return 0
-    return n
+    return min(bounded(net + 8 * geti(slot, B_NEEDS), m), geti(slot, B_SERVERS))
 
 
 @inlined
@@ -175,7 +110,7 @@ def read_rate(net: int, table: int, z: int, m: int, tree: int, k: int) -> int:
     """Read the rate of slot ``k`` into its leaf, and bring the sums above it in line where it has changed."""
     slot = table + 8 * (geti(table, N_SLOT) + k * B_SIZE)
     t = geti(slot, B_TRANSITION)
-    n = running(net, table, slot, t, m, address(z, Z_STACK))
+    n = running(net, slot, t, m, address(z, Z_STACK))
     rate = n * getf(slot, B_RATE)
     if geti(slot, B_MOVING) != 0 and n > 0:
         rate *= quantity(net, record(net, t) + F_SPEED, m, address(z, Z_STACK))
@@ -191,20 +126,6 @@ def read_rate(net: int, table: int, z: int, m: int, tree: int, k: int) -> int:
         while node > 1:
             node >>= 1
             setf(tree, node, getf(tree, 2 * node) + getf(tree, 2 * node + 1))
-    return 0
-
-
-@inlined
-def read_expression(net: int, z: int, m: int, e: int) -> int:
-    program = geti(net, geti(net, H_EXPRESSIONS) + 1 + e)
-    if geti(net, program) == 1 and geti(net, program + 1) == PLACE:
-        v = float(geti(m, geti(net, program + 2)))
-    else:
-        v = evaluate(net, program, m, address(z, Z_STACK))
-    if math.isnan(v):
-        seti(z, Z_PROBLEM, -1)
-        return WRONG
-    track(address(z, Z_TRACKS) + 8 * X_SIZE * e, v, getf(z, Z_TIME))
     return 0
 
 
@@ -270,9 +191,8 @@ def fire_one(net: int, z: int, m: int, d: int, t: int) -> int:
     seti(z, Z_INSTANT, geti(z, Z_INSTANT) + 1)
     counts = address(z, Z_COUNTS)
     seti(counts, t, geti(counts, t) + 1)
-    listed = geti(net, r + F_AFFECTED_IMMEDIATES)
-    for i in range(listed + 1, listed + 1 + geti(net, listed)):
-        list_enabled(net, z, geti(net, i))
+    if geti(net, r + F_QUIET) == 0:
+        look_at_immediates(net, z, t)
     return 0
 
 
@@ -285,24 +205,13 @@ def note_fired(d: int, t: int) -> None:
 
 
 @helper
-def choose_immediate(net: int, z: int, d: int) -> int:
-    """One of the enabled immediates of the highest priority by weight; WRONG where that is undefined."""
-    out = address(z, Z_OUT)
-    found = gather_immediates(net, z, out)
-    kept = weigh(net, address(z, Z_MARKING), address(z, Z_STACK), out, found) if found > 0 else WRONG
-    if kept <= 1:
-        return geti(out, 0) if kept == 1 else WRONG
-    return by_weight(out, kept, uniform(d))
-
-
-@helper
 def fire_immediates(net: int, z: int, m: int, d: int) -> int:
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)
     while geti(enabled, 0) > 0:
         if geti(z, Z_INSTANT) > geti(z, Z_LIMIT):
             return LOOP
-        t = choose_immediate(net, z, d)
+        t = choose_immediate(net, z)
         if t < 0:
             seti(z, Z_PROBLEM, -1)
             return WRONG
@@ -360,7 +269,7 @@ def draw_due(table: int, z: int, d: int, horizon: float) -> int:
     if not total < math.inf:
         seti(z, Z_PROBLEM, -1)
         return WRONG
-    setf(d, D_DUE, getf(z, Z_TIME) + exponential(table, d) / total)
+    setf(d, D_DUE, getf(z, Z_TIME) + exponential(d) / total)
     seti(d, D_DRAWN, 1)
     return 0
 

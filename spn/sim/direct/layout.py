@@ -10,24 +10,16 @@ N_LEAVES = 0  # a power of two
 N_SLOTS = 1
 N_SLOT = 2  # offset: records of the slots
 N_LISTS = 3  # offset: for each transition the offset of a list: the slots whose rate its firing may change
-N_WIDTHS = 4  # offset: the ziggurat's tables
-N_ACCEPT = 5
-N_HEIGHTS = 6
-N_SIZE = 7
+N_SIZE = 4
 
 B_TRANSITION = 0
 B_RATE = 1  # double: rate of one clock at speed 1
 B_MOVING = 2  # 1 where the speed depends on the marking
 B_SERVERS = 3
 B_PLACE = 4  # a place and how many of its tokens each clock takes; where that is all there is to see,
-B_NEEDS = 5  # B_KIND is ONE_INPUT
+B_NEEDS = 5  # B_KIND is ONE_INPUT; or the offset in the compiled net of the conditions, where it is CONSTANTS
 B_KIND = 6
-B_INPUTS = 7  # offset: number of inputs, pairs (place, tokens a clock); number of bounds, triples (place, fewest, most)
 B_SIZE = 8
-
-ONE_INPUT = 0
-CONSTANT = 1  # all conditions are inputs and bounds on places
-GENERAL = 2  # guards, multiplicities that depend on the marking: see the compiled net
 
 D_WORDS = 0  # four: the state of the generator
 D_DUE = 4  # double: the instant of the next firing, if
@@ -39,5 +31,3 @@ D_HIGH = 9  # or not below this one
 D_FIRED = 10  # number of transitions fired since the last tangible marking, then their ids as far as there is room
 D_ROOM = 16  # for so many
 D_TREE = D_FIRED + 1 + D_ROOM
-
-TAIL = 7.69711747013104972  # of the exponential law: where the ziggurat's lowest layer turns into the tail, for 256 layers

@@ -20,7 +20,6 @@ from spn.expr.nodes import constant
 from spn.net.model import INFINITE, Memory, Net, Timed, timed
 from spn.net.semantics import Rules, rules
 from spn.sim.direct import layout as n
-from spn.sim.direct.random import tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,10 +87,9 @@ def _words(
 ) -> NDArray[np.int64]:
     words = [0] * n.N_SIZE
     words[n.N_LEAVES], words[n.N_SLOTS] = leaf_count, len(slots)
-    conditions = [_conditions(compiled, words, t) for t in slots]
     words[n.N_SLOT] = len(words)
-    for t, rate, moves, how in zip(slots, rates, moving, conditions, strict=True):
-        words += [t, word(rate), int(moves), *how]
+    for t, rate, moves in zip(slots, rates, moving, strict=True):
+        words += [t, word(rate), int(moves), *_enabling(compiled, t), 0]
     known: dict[tuple[int, ...], int] = {}  # equal lists once: where all depend on one place they would be as long as the net each
     lists = []
     for affected in _affected(compiled, slots):
@@ -100,42 +98,16 @@ def _words(
         lists.append(known[affected])
     words[n.N_LISTS] = len(words)
     words += lists
-    widths, accept, heights = tables()
-    for place, table in (
-        (n.N_WIDTHS, [word(w) for w in widths]),
-        (n.N_ACCEPT, list(accept)),
-        (n.N_HEIGHTS, [word(h) for h in heights]),
-    ):
-        words[place] = len(words)
-        words += table
     return np.array(words, dtype=np.int64)
 
 
-def _conditions(compiled: CompiledNet, words: list[int], t: int) -> list[int]:
-    """The rest of a slot's record: servers, and what decides on its clocks."""
+def _enabling(compiled: CompiledNet, t: int) -> list[int]:
+    """Servers, and what decides on the clocks, as in the compiled net."""
     image, transition = compiled.image, compiled.net.transitions[t]
     assert isinstance(transition, Timed)
-    servers = at.UNBOUNDED if transition.servers == INFINITE else transition.servers
     record = int(image[at.H_RECORDS]) + t * at.F_SIZE
-    rows = image[int(image[record + at.F_GROUPS_BEGIN]) : int(image[record + at.F_GROUPS_END])].reshape(-1, at.A_SIZE).tolist()
-    read = [(kind, place, k) for kind, place, k, _ in rows if kind < at.FLUSH]
-    if transition.guard is not None or image[record + at.F_BOUNDED] or any(k < 0 for _, _, k in read):
-        return [servers, 0, 1, n.GENERAL, 0]
-    inputs = [(p, k) for kind, p, k in read if kind == at.INPUT and k > 0]
-    bounds = [b for kind, p, k in read if (b := _bound(kind, p, k)) is not None]
-    if len(inputs) == 1 and not bounds:
-        return [servers, *inputs[0], n.ONE_INPUT, 0]
-    words += [len(inputs), *(w for pair in inputs for w in pair), len(bounds), *(w for triple in bounds for w in triple)]
-    return [servers, 0, 1, n.CONSTANT, len(words) - 2 - 2 * len(inputs) - 3 * len(bounds)]
-
-
-def _bound(kind: int, place: int, k: int) -> tuple[int, int, int] | None:
-    """A test, an inhibitor or a capacity as the fewest and most tokens that a place may hold; None where it is no condition."""
-    if kind == at.TEST and k > 0:
-        return place, k, at.UNBOUNDED
-    if kind == at.LIMIT or (kind == at.INHIBITOR and k > 0):
-        return place, 0, k - 1
-    return None
+    servers = at.UNBOUNDED if transition.servers == INFINITE else transition.servers
+    return [servers, int(image[record + at.F_PLACE]), int(image[record + at.F_NEEDS]), int(image[record + at.F_ENABLING])]
 
 
 def _listed(words: list[int], items: Sequence[int]) -> int:

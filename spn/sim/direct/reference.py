@@ -15,26 +15,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from spn.compiled import CompiledNet
+from spn.dist.random import Random, seeds_of
 from spn.measure import Primitive
 from spn.net import semantics
 from spn.net.model import Marking, initial_marking
 from spn.sim.direct.plan import Plan
-from spn.sim.direct.random import Random, seeded
 from spn.sim.engine import Ending, Floats, zero_time_limit
 from spn.sim.explain import explain
 from spn.sim.loop import zero_time_loop
 from spn.sim.meter import Meter
-from spn.sim.snapshot import Snapshot, generator_state, kind, set_generator
+from spn.sim.snapshot import Snapshot, kind, set_source, source_state
 
 ROOM = 2_000_000  # numbers kept about markings that may come again
 LAST = 1000  # firings looked back at to see who takes part in a zero-time loop
-
-
-def stream_of(rng: np.random.Generator) -> np.random.SeedSequence:
-    """The seed sequence that a generator was made from, which seeds the direct method's own."""
-    sequence = rng.bit_generator.seed_seq
-    assert isinstance(sequence, np.random.SeedSequence)
-    return sequence
 
 
 class DirectTrajectory:
@@ -66,7 +59,7 @@ class DirectTrajectory:
     @property
     def drew(self) -> bool:
         """Whether anything was drawn."""
-        return self.random.words != self._seed
+        return self.random.drew
 
     def run(self, firings: int, horizon: float) -> Ending:
         """See :meth:`spn.sim.engine.Engine.run`."""
@@ -96,8 +89,7 @@ class DirectTrajectory:
     def snapshot(self) -> Snapshot:
         """See :meth:`spn.sim.engine.Engine.snapshot`."""
         rest = {
-            "generator": generator_state(self.rng),
-            "words": list(self.random.words),
+            "source": source_state(self.random),
             "time": self.time,
             "firings": self.firings,
             "marking": list(self.marking),
@@ -107,14 +99,12 @@ class DirectTrajectory:
             "at_instant": list(self._at_instant),
             "meter": self.meter.held(),
         }
-        return Snapshot(kind(self), {}, rest)
+        return Snapshot(kind(self), self.firings, {}, rest)
 
     def restore(self, snapshot: Snapshot) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""
         rest = snapshot.of(self).rest
-        set_generator(self.rng, rest["generator"])
-        a, b, c, d = rest["words"]
-        self.random.words = a, b, c, d
+        set_source(self.random, rest["source"])
         self.time, self.firings, self._due, self._limit = rest["time"], rest["firings"], rest["due"], rest["limit"]
         self.marking = tuple(rest["marking"])
         self.sums = self._sums()[0] if rest["begun"] else []
@@ -124,7 +114,7 @@ class DirectTrajectory:
     def reseed(self, rng: np.random.Generator) -> None:
         """See :meth:`spn.sim.engine.Engine.reseed`."""
         self.rng = rng
-        self.random = Random(seeded(stream_of(rng)))
+        self.random = Random(seeds_of(rng))
         self._seed = self.random.words
 
     def forget(self, most: int) -> None:
@@ -145,7 +135,7 @@ class DirectTrajectory:
             return False
         if not total < math.inf:
             raise explain(self.compiled.net, self.marking, -1, self.meter.primitives)
-        self._due = self.time + self.random.exponential() / total
+        self._due = self.time + self.random.standard_exponential() / total
         return True
 
     def _step(self, due: float) -> None:

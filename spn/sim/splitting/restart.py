@@ -97,10 +97,6 @@ class Restart:
         self._begun = False
 
     @property
-    def rng(self) -> np.random.Generator:
-        return self.path.engine.rng
-
-    @property
     def time(self) -> float:
         return self.path.engine.time
 

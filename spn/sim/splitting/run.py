@@ -325,7 +325,7 @@ class _ToHorizon(_Split):
     def _sample(self) -> Outcome | None:
         if not self._prepare():
             return None
-        return self._collect(Replications(self.crew, self._one, self.options.replications))
+        return self._collect(Replications(self.crew, lambda _: self._one, self.options.replications))
 
     def _one(self, engine: Engine) -> tuple[Floats, Ended]:
         assert isinstance(engine, Restart)
