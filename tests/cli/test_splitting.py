@@ -41,6 +41,7 @@ def test_a_rare_event_as_json_at_thresholds_that_are_given(spn: Run, rare: str) 
 
 def test_options_that_splitting_does_not_have_and_lists_that_are_none(spn: Run, rare: str) -> None:
     assert "no option of splitting" in spn("simulate", rare, "--splitting", "--horizon", "3").err
+    assert "no option of splitting" in spn("simulate", rare, "--splitting", "--checkpoint", "x").err
     assert "not a list of numbers" in spn("simulate", rare, "--splitting", "--levels", "2,x").err
 
 
