@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
@@ -124,8 +125,19 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _with_negatives(arguments: Sequence[str]) -> list[str]:
+    """The arguments with ``--levels -6,-4`` as one word, which argparse would take for two options."""
+    found: list[str] = []
+    for word in arguments:
+        if found and found[-1] == "--levels" and re.fullmatch(r"-[\d.].*", word):
+            found[-1] = f"--levels={word}"
+        else:
+            found.append(word)
+    return found
+
+
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    found, unknown = parser().parse_known_args(arguments)
+    found, unknown = parser().parse_known_args(_with_negatives(sys.argv[1:] if arguments is None else arguments))
     if unknown:
         complain(f"unrecognized arguments: {' '.join(unknown)}", f"see `spn {found.command} --help`")
         raise SystemExit(int(Code.USAGE))

@@ -10,7 +10,7 @@ from spn.cli.terminal import Progress, say, show
 from spn.errors import AnalysisError, refuse
 from spn.show.splitting import levels_grid
 
-OTHERS = ("horizon", "absolute", "precise_for")  # options that splitting does not have
+OTHERS = ("horizon", "absolute", "precise_for", "checkpoint", "cluster")  # options that splitting does not have
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spn.sim.splitting import splitting
 
     for name in OTHERS:
-        if getattr(arguments, name) is not None:
+        if getattr(arguments, name, None) is not None:
             option = "for" if name == "precise_for" else name
             raise refuse(AnalysisError, "E0705", f"--{option} is no option of splitting", help="give --precision, --replications or limits")
     model = loaded(arguments)

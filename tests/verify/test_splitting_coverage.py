@@ -1,7 +1,7 @@
 """Coverage of the intervals of splitting and of derivatives by simulation: seeds 0, 1, 2, … against closed forms and the exact solver.
 
-Nominal 95 % intervals; of ``RUNS`` the number that cover is at least ``LEAST``, which one that truly covers with 0.93 misses with probability
-below 1e-3 (binomial; 372 of 400 expected, standard deviation 5.1)."""
+Nominal 95 % intervals; of ``RUNS`` the number that cover is at least ``LEAST``, which one that truly covers with 0.93 misses with
+probability below 1e-3 (binomial; 372 of 400 expected, standard deviation 5.1)."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def test_intervals_of_likelihood_ratios_cover(name: str) -> None:
 
 
 def test_intervals_of_perturbation_analysis_cover() -> None:
-    text = "units none\nparam m : number = 1\nplace a = 2\nplace b\ntimed t : a -> b ~ erlang(2, mean = m)\ntimed s : b -> a ~ exp(rate = 1)"
-    model = spn.parse(text + "\nmeasure x = E(#b)")
+    text = "units none\nparam m : number = 1\nplace a = 2\nplace b\ntimed t : a -> b ~ erlang(2, mean = m)"
+    model = spn.parse(text + "\ntimed s : b -> a ~ exp(rate = 1)\nmeasure x = E(#b)")
     exact = spn.sensitivity(model)["x", "m"].derivative
     found = (spn.sensitivity(model, method="simulate", seed=seed, precision=0.2)["x", "m"] for seed in range(RUNS))
     assert sum(abs(s.derivative - exact) <= s.half_width for s in found) >= LEAST

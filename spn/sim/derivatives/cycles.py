@@ -46,7 +46,7 @@ class Cycles:
         crew = Crew(net, (*self.primitives, TimeAverage(indicator)), seed, control, engine)
         with control.uncounted():
             kernel = engine != "python" and crew.use_kernel(2**62)
-            self.path: Path = path_of(crew.trajectory(0, kernel=kernel))
+            self.path: Path = path_of(crew.trajectory(0, kernel=kernel), np.random.SeedSequence(seed))
             self.path.advance(-math.inf, math.inf, 0, math.inf)
         self.rows = Rows()
         self._last: Floats | None = None

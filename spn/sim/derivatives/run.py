@@ -29,7 +29,7 @@ from spn.sim.streams import Choice, fresh_seed
 Estimator = Literal["auto", "likelihood", "perturbation"]
 PRECISION = 0.05
 ROWS = 64  # of the sample, to which cycles or batches are joined
-FIRST = 4 * ROWS
+FIRST = 4 * ROWS  # cycles; of batches, which are longer, ROWS
 METHODS = {
     "likelihood": "likelihood ratios over regenerative cycles",
     "perturbation": "infinitesimal perturbation analysis",
@@ -218,7 +218,7 @@ class _Asked:
 
     def answer(self) -> Slopes:
         """Collect until all is known as precisely as was asked, or a limit is reached."""
-        count, settled = FIRST, False
+        count, settled = (FIRST if self.which == "likelihood" else ROWS), False
         found: list[Slope] = []
         try:
             while not settled:

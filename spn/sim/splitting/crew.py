@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from spn.measure import Primitive, TimeAverage
 from spn.net.model import Net
 from spn.sim.control import Control
@@ -12,6 +14,8 @@ from spn.sim.splitting.importance import Importance
 from spn.sim.splitting.path import Path, path_of
 from spn.sim.splitting.restart import Levels, Restart, Tally, restart_of
 from spn.sim.streams import Choice, Crew
+
+COPIES = 1  # marks the seeds of copies' streams
 
 
 class SplittingCrew(Crew):
@@ -41,7 +45,8 @@ class SplittingCrew(Crew):
     def path(self, stream: int) -> Path:
         """A trajectory of that number without splitting."""
         kernel = self.engine != "python" and self.use_kernel(2**62)
-        return path_of(super().trajectory(stream, kernel=kernel))
+        seeds = np.random.SeedSequence(self.seed, spawn_key=(stream, COPIES))
+        return path_of(super().trajectory(stream, kernel=kernel), seeds)
 
     def trajectory(self, stream: int, *, kernel: bool) -> Engine:
         """See :meth:`spn.sim.streams.Crew.trajectory`; ``kernel`` changes nothing."""

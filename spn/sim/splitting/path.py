@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from spn.sim import layout as z
 from spn.sim.direct import layout as at
 from spn.sim.direct.fast import CompiledDirect
+from spn.sim.direct.reference import DirectTrajectory
 from spn.sim.engine import Ending, Engine
 from spn.sim.snapshot import Snapshot
 from spn.sim.splitting.layout import CLOCKS, COUNT, SUM, TRACK
@@ -59,8 +60,9 @@ class Path(Protocol):
 class Stepped:
     """Any engine, looked at after every firing."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, seeds: np.random.SeedSequence) -> None:
         self.engine = engine
+        self._seeds = seeds
 
     @property
     def value(self) -> float:
@@ -83,7 +85,14 @@ class Stepped:
     def back(self, kept: Kept) -> None:
         """See :meth:`Path.back`."""
         assert isinstance(kept, Snapshot)
-        self.engine.restore(kept, draws=False)
+        engine = self.engine
+        if isinstance(engine, DirectTrajectory):
+            words = engine.random.words
+            engine.restore(kept)
+            engine.random.words = words
+        else:
+            engine.restore(kept)
+            engine.reseed(np.random.default_rng(self._seeds.spawn(1)[0]))
 
 
 class Watched:
@@ -123,6 +132,6 @@ class Watched:
         self.engine.state[self.generator] = words
 
 
-def path_of(engine: Engine) -> Path:
-    """The fastest way to follow an engine."""
-    return Watched(engine) if isinstance(engine, CompiledDirect) else Stepped(engine)
+def path_of(engine: Engine, seeds: np.random.SeedSequence) -> Path:
+    """The fastest way to follow an engine; ``seeds`` gives the random numbers of copies, where they take other streams."""
+    return Watched(engine) if isinstance(engine, CompiledDirect) else Stepped(engine, seeds)

@@ -76,7 +76,7 @@ def test_likelihood_ratios_against_the_exact_derivatives() -> None:
 def test_perturbation_analysis_of_a_queue_with_constant_service() -> None:
     """M/D/1: E N = rho + rho^2 / (2 (1 - rho)) with rho = lam d; d = 1 / mu = 1."""
     model = spn.parse(QUEUE.format(law="det(1 / mu)"))
-    found = spn.sensitivity(model, method="simulate", seed=4, precision=0.3)
+    found = spn.sensitivity(model, method="simulate", seed=4, precision=0.4)
     rho = 0.5
     by_rho = 1 + rho * (2 - rho) / (2 * (1 - rho) ** 2)
     assert "perturbation" in found.method
@@ -97,7 +97,7 @@ measure x = throughput(first)
 measure n = E(#b)
 """
     model = spn.parse(text)
-    exact, found = spn.sensitivity(model), spn.sensitivity(model, method="simulate", seed=5, precision=0.06)
+    exact, found = spn.sensitivity(model), spn.sensitivity(model, method="simulate", seed=5, precision=0.1)
     assert "perturbation" in found.method
     for s in found.rows:
         assert near(s, exact[s.measure, s.parameter].derivative)
@@ -186,7 +186,7 @@ timed t : a -> b ~ gamma(mean = 1 + z, cv = cv)
 timed s : b -> a ~ gamma(mean = 1, cv = 0.4)
 measure x = throughput(t)
 """
-    found = slopes(spn.parse(text), seed=6, precision=0.2)
+    found = slopes(spn.parse(text), seed=6, precision=0.5)
     notes = {s.parameter: s.note for s in found.rows}
     assert "whole number" in notes["k"] and "shape" in notes["cv"] and "value is 0" in notes["z"]
     assert math.isnan(found["x", "cv"].derivative) and not math.isnan(found["x", "t"].derivative)
@@ -199,5 +199,5 @@ def test_the_speeds_of_a_closed_net_add_up() -> None:
     )
     model = spn.parse(text + "\nmeasure x = throughput(t)")
     assert list(obstacles(model.net)) == []
-    found = slopes(model, seed=7, precision=0.5)
+    found = slopes(model, seed=7, precision=0.9)
     assert sum(s.elasticity for s in found.rows) == pytest.approx(1.0, abs=1e-6)
