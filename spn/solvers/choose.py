@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+from spn.delay import with_means
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model, checked
 from spn.result import Result
@@ -54,7 +55,7 @@ def solve(model: Model, method: str = "auto", **options: Any) -> Result:
     AnalysisError names the measures that no method answers.
     """
     _known(method, options)
-    checked(model)
+    model = with_means(checked(model))
     exact = {k: v for k, v in options.items() if k in EXACT_OPTIONS}
     drawn = {k: v for k, v in options.items() if k in SIMULATION_OPTIONS}
     if method == meanfield.NAME:
