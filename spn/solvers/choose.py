@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from spn.delay import with_means
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model, checked
 from spn.result import Result
@@ -47,7 +48,7 @@ def solve(model: Model, method: str = AUTO, **options: Any) -> Result:
     built, else left undecided, with a reason. AnalysisError names the measures that no method answers.
     """
     _known(method, options)
-    checked(model)
+    model = with_means(checked(model))
     if not model.properties:
         return _answered(model, method, options)
     limits = ctmc.Options(**{"max_states": AUTO_STATES, **_of(options, CHAIN_OPTIONS)}).limits()
@@ -73,6 +74,7 @@ def exactly(model: Model, options: Mapping[str, Any] | None = None) -> Result | 
     """The answer of the first exact method that applies and is quick, as ``auto`` takes it; or why there is none and the simulator answers.
 
     AnalysisError where that does not answer either."""
+    model = with_means(model)
     refused = ctmc.may(model)
     why: Sequence[Diagnostic] = refused
     for name, limits in _candidates(model, chain=not refused):
