@@ -39,12 +39,13 @@ def options(arguments: argparse.Namespace, progress: Progress, *, simulating: bo
 
 
 def executor(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The option that sends the work to a cluster, where there is one."""
+    """The option that sends the work to a cluster, where there is one; its connection is closed with the command."""
     if getattr(arguments, "cluster", None) is None:
         return {}
     from spn.sim.executors import cluster
 
-    return {"executor": cluster(arguments.cluster)}
+    arguments.client = cluster(arguments.cluster)
+    return {"executor": arguments.client}
 
 
 def progress_line(progress: Progress) -> Callable[[State], None]:
