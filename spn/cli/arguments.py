@@ -296,6 +296,7 @@ def _sampling(p: argparse.ArgumentParser) -> None:
     group.add_argument("--confidence", type=_typed(share), metavar="C", help="confidence level (default: 95%%)")
     group.add_argument("--replications", type=_whole(2), metavar="N", help="independent runs (default: as many as are needed)")
     group.add_argument("--horizon", type=_typed(seconds), metavar="T", help="model time of each run, for instance '10 min'")
+    group.add_argument("--estimator", choices=("auto", "batches", "regenerative"), help="how long runs are cut (default: auto)")
     _cluster(group)
 
 

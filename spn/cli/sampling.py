@@ -27,6 +27,7 @@ _NAMES: Final = (
     "horizon",
     "max_seconds",
     "max_firings",
+    "estimator",
     "checkpoint",
 )
 

@@ -169,8 +169,7 @@ def _inside_call(place: _Place, function: str) -> list[Proposal] | None:
         case "utilisation":
             return _names(place, Space.TRANSITION) + _names(place, Space.LINK)
         case "P" | "E":
-            waiting = {"time until": "until a condition holds for the first time"}
-            waiting |= {"time from": "from one transition to another"} if function == "E" else {}
+            waiting = {"time until": "until a condition holds for the first time", "time from": "from one transition to another"}
             return [*_keywords(waiting), *_markings(place), *_values(place)]
         case name if name in help.LAWS and place.keyword in ("dist", *TRANSITIONS):
             return _parameters_of(name) + (_laws(place) if name in ("mix", "shift", "scale") else []) + _values(place)

@@ -21,6 +21,8 @@ from spn.net.model import Net
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of the magnitude of its terms: what a measure may owe to rounding
 NEARBY = 0.1  # of the magnitude of its terms: what a value that cannot be told from 0 counts as, when its half-width is judged
+MSER = 5  # rows to a mean, for the marginal standard error rule
+MOST_CORRELATED = 0.9  # of neighbouring rows: beyond, no correction is worth anything
 UNLIKE = 4.0  # standard errors between a warm-up and the rest
 Function = Callable[[Floats], float]  # of the averages of the primitives
 
@@ -127,7 +129,16 @@ def jackknife(rows: Floats, function: Function, centre: float, *, streams: int =
         moved = max((abs(function(row[1:] / row[0]) - centre) for row in later), default=0.0)
         variance = max(variance, (moved / 2) ** 2) if math.isfinite(moved) else variance
     correlation = _autocorrelation(pseudo.reshape(streams, -1))
-    return Part(variance=variance, freedom=n - 1, correlation=correlation, third=_third(pseudo, variance))
+    less = _as_independent(correlation, n)
+    return Part(variance=variance / less, freedom=max(1.0, less * n - 1), correlation=correlation, third=_third(pseudo, variance))
+
+
+def _as_independent(correlation: float, n: int) -> float:
+    """What share of n rows with this lag-1 autocorrelation would say as much if they were independent: (1 - r) / (1 + r), as for an
+    autoregression of the first order (Law and Kelton, Simulation Modeling and Analysis, section 4.4), where r is what exceeds the
+    standard error of a correlation of independent rows."""
+    r = min(MOST_CORRELATED, max(0.0, correlation - 1 / math.sqrt(n)))
+    return (1 - r) / (1 + r)
 
 
 def _third(pseudo: Floats, variance: float) -> float:
@@ -190,14 +201,20 @@ def regroup(rows: Floats, count: int) -> Floats:
 
 
 def warm_up(rates: Floats) -> int:
-    """How many of the first rows of ``rates`` (batches, quantities) to leave out: the marginal standard error rule.
+    """How many of the first rows of ``rates`` (batches, quantities) to leave out: MSER-5, the marginal standard error rule on means of five
+    rows each (White, Cobb and Spratt, A comparison of five steady-state truncation heuristics, Winter Simulation Conference 2000).
 
-    For each quantity the cut that minimises the squared standard error of the rest (White, An effective truncation heuristic for bias
-    reduction in simulation output, Simulation 69, 1997), at most half; of cuts within 5 % of the least the earliest, and only where what it
-    leaves out has a mean unlike the rest (by ``UNLIKE`` standard errors); the latest over all quantities."""
-    n = len(rates)
-    if n < 4 or rates.shape[1] == 0:
+    For each quantity the cut that minimises the squared standard error of the rest, at most half; of cuts within 5 % of the least the
+    earliest, and only where what it leaves out has a mean unlike the rest (by ``UNLIKE`` standard errors); the latest over all
+    quantities."""
+    many = len(rates) // MSER
+    if many < 4 or rates.shape[1] == 0:
         return 0
+    return MSER * _least_error(rates[: many * MSER].reshape(many, MSER, -1).mean(axis=1))
+
+
+def _least_error(rates: Floats) -> int:
+    n = len(rates)
     cuts = np.arange(n // 2 + 1)
     left = (n - cuts)[:, None]
     sums = np.cumsum(rates[::-1], axis=0)[::-1][: n // 2 + 1]
@@ -207,6 +224,21 @@ def warm_up(rates: Floats) -> int:
     tiny = 1e-24 * (rates**2).mean(axis=0) / n
     first = (error <= 1.05 * least + tiny).argmax(axis=0)
     return max((int(cut) for cut, series in zip(first, rates.T, strict=True) if cut and _unlike(series, int(cut))), default=0)
+
+
+def halves(runs: Sequence[Floats]) -> float:
+    """The check by halves: by how many standard errors the means of the first and of the second half of the rows, over all runs together,
+    differ, for the primitive for which they differ most. Each run is an array of rows; what is left after the warm-up should give values
+    of 3 or 4 at most."""
+    middle = len(runs[0]) // 2
+    if middle < 2 or runs[0].shape[1] == 1:
+        return 0.0  # too little to compare, or nothing is measured
+    rates = np.array([run[:, 1:] / run[:, :1] for run in runs])
+    early, late = (part.reshape(-1, rates.shape[2]) for part in (rates[:, :middle], rates[:, -middle:]))
+    error = np.sqrt((early.var(axis=0, ddof=1) + late.var(axis=0, ddof=1)) / len(early))
+    moved = np.abs(early.mean(axis=0) - late.mean(axis=0))
+    alive = error > 1e-10 * np.abs(late.mean(axis=0))
+    return float(np.max(moved[alive] / error[alive], initial=0.0))
 
 
 def _unlike(series: Floats, cut: int) -> bool:

@@ -21,7 +21,7 @@ from spn.net.model import Marking
 from spn.sim.classes import ClosedClass
 from spn.sim.control import Control, Stopped
 from spn.sim.engine import Ending, Engine, Floats
-from spn.sim.estimate import Function, Interval, averages, disagreement, interval, regroup, warm_up
+from spn.sim.estimate import UNLIKE, Function, Interval, averages, disagreement, halves, interval, regroup, warm_up
 from spn.sim.executors import Signal
 from spn.sim.remote import Task
 from spn.sim.streams import Crew, Stream, generator, refuse_equal
@@ -65,9 +65,10 @@ class Group:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """Rows for :mod:`spn.sim.estimate`, from ``streams`` independent runs, one after the other. ``warmed`` says that what was left out was
-    a minor part. ``later`` (long runs only): the sums over all runs begun later, by up to a row. ``ends`` and ``each`` (replications
-    only): where every replication ended, and its row. ``exposure``: seconds in which an event would have been seen, 0 where that is not
-    known. ``random``: whether anything was drawn; if not, every run is the same."""
+    a minor part and that the rest passes the check by ``halves`` (:func:`spn.sim.estimate.halves`). ``later`` (long runs only): the sums
+    over all runs begun later, by up to a row. ``ends`` and ``each`` (replications only): where every replication ended, and its row.
+    ``exposure``: seconds in which an event would have been seen, 0 where that is not known. ``random``: whether anything was drawn; if
+    not, every run is the same."""
 
     rows: Floats
     streams: int
@@ -75,6 +76,7 @@ class Sample:
     batches: int = 0
     warm_up: float = 0.0
     warmed: bool = True
+    halves: float = 0.0
     ends: tuple[Ended, ...] = ()
     each: Floats = field(default_factory=lambda: np.zeros((0, 1)))
     later: Floats | None = None
@@ -124,6 +126,8 @@ class Outcome(Protocol):
     def warm_up(self) -> float: ...
     @property
     def warmed(self) -> bool: ...
+    @property
+    def halves(self) -> float: ...
     def averages(self) -> Floats: ...
     def interval(self, function: Function, confidence: float, magnitude: Function | None = None) -> Interval: ...
     @property
@@ -197,6 +201,7 @@ class Batches:
         if not kept:
             return None
         self._compare(kept)
+        differ = halves(kept)
         time = float(np.mean([run[:cut, 0].sum() for run in runs]))
         return Sample(
             rows=np.concatenate(kept),
@@ -207,7 +212,8 @@ class Batches:
             replications=len(runs),
             batches=n - cut,
             warm_up=time,
-            warmed=cut <= 0.4 * n,
+            warmed=cut <= 0.4 * n and differ <= UNLIKE,
+            halves=differ,
         )
 
     def _cut(self, runs: Sequence[Floats]) -> int:

@@ -45,6 +45,7 @@ class Mixture:
     batches: int = 0
     warm_up: float = 0.0
     warmed: bool = True
+    halves: float = 0.0
     still: frozenset[int] = field(default_factory=frozenset)
     exposure: float = 0.0  # what was never seen was not looked for equally long in all classes
     streams: int = 1
@@ -167,6 +168,7 @@ class ByClass:
             replications=done if counts is not None else sum(s.replications for s in inside.values()),
             batches=sum(s.batches for s in inside.values()),
             warm_up=max((s.warm_up for s in inside.values()), default=0.0),
+            halves=max((s.halves for s in inside.values()), default=0.0),
             warmed=all(s.warmed for s in inside.values()),
             still=frozenset(self.resting),
         )

@@ -272,6 +272,10 @@ class Regenerative(Batches):
         self.blocks = [RegenerativeStream(crew, k, FIRST_BATCH, entries, point) for k in range(STREAMS)]
         super().__init__(crew, None, self.blocks)
 
+    def planned(self) -> int:
+        """Firings of the runs once they have their blocks: what was made before, and the ways to regeneration points, count too."""
+        return max(super().planned(), int(1.02 * self.crew.control.firings))
+
     def sample(self) -> Sample | None:
         """The rows so far; None while there are too few."""
         n = min(len(s.rows) for s in self.blocks)

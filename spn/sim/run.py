@@ -94,11 +94,13 @@ def simulate(
     The run ends when every half-width is at most ``precision`` (0.01, if ``absolute`` is not given either) times the value or at most
     ``absolute``, in the unit in which the measure is shown; ``precise_for`` names the measures that matter for this, all if not given. Or
     it ends when ``until``, given the estimates, says so (this then replaces the precision), or at ``max_seconds`` of computing or
-    ``max_firings``; then ``Result.converged`` is False. Without a horizon the values are long-run averages, by batches of independent long
-    runs where there is one long run, by replications where runs can end
-    in different ones or come to rest. With ``horizon`` (seconds) they are averages over (``warmup`` or 0) to the horizon, by
-    replications. ``replications`` fixes their number. ``warmup`` (seconds) replaces the automatic cut. Measures at times and of first
-    passage are estimated by replications of their own; seconds and firings are shared out evenly.
+    ``max_firings``; then ``Result.converged`` is False. Without a horizon the values are long-run averages, by batches of independent
+    long runs where there is one long run, by replications where runs can end in different ones or come to rest. With ``horizon``
+    (seconds) they are averages over (``warmup`` or 0) to the horizon, by replications. ``replications`` fixes their number. ``warmup``
+    (seconds) replaces the automatic cut. ``estimator``: one long run is cut at regeneration points where :mod:`spn.sim.regenerative`
+    proves that there are such, at least once in 50 firings of a trial run ("auto"), or ever ("regenerative", else an error), or into
+    batches of equally many firings ("batches"). Measures at times and of first passage are estimated by replications of their own;
+    seconds and firings are shared out evenly.
 
     Equal seeds give equal results, whatever the number of ``workers`` (threads; all cores if not given) and the ``engine`` ("python" or
     "compiled"; "auto" takes the first for small jobs). The seed used is in ``Result.provenance``. An interruption (Ctrl-C) ends the run
@@ -133,7 +135,7 @@ def simulate(
     if estimator not in get_args(Estimator):
         raise refuse(AnalysisError, "E0705", f"estimator is {estimator!r}; it is one of {', '.join(get_args(Estimator))}")
     options = Options(
-        seed=_seed(seed, checkpoint),
+        seed=chosen_seed(seed, checkpoint),
         precision=PRECISION if precision is None and absolute is None else precision,
         absolute=absolute,
         precise_for=_chosen(model, precise_for),
@@ -169,7 +171,7 @@ def simulate(
     return replace(result, notes=(*result.notes, *notes)) if notes else result
 
 
-def _seed(given: int | None, checkpoint: str | PathLike[str] | None) -> int:
+def chosen_seed(given: int | None, checkpoint: str | PathLike[str] | None) -> int:
     """The seed that was asked for, else that of the run to go on with, else a new one."""
     found = seed_in(checkpoint) if given is None and checkpoint is not None else given
     return fresh_seed() if found is None else found
@@ -250,6 +252,14 @@ def _check(o: Options) -> None:
         (
             o.warmup is not None and not 0 <= o.warmup < (o.horizon or math.inf),
             f"warmup is {o.warmup} s; it lies between 0 and the horizon",
+        ),
+        (
+            o.estimator != "auto" and (o.horizon is not None or o.replications is not None),
+            f"estimator is {o.estimator}, which is about long runs; leave horizon and replications out",
+        ),
+        (
+            o.estimator == REGENERATIVE and o.warmup is not None,
+            "a warm-up has no place in regenerative estimates: cycles begin at the first regeneration point",
         ),
         (o.seed < 0, f"seed is {o.seed}; it is a whole number from 0"),
     ]
@@ -509,6 +519,7 @@ class _Run:
             "replications": sample.replications,
             "batches": sample.batches,
             "warm_up": sample.warm_up,
+            "halves": sample.halves,
             "workers": self.control.workers,
             "method": self.crew.method,
             "interrupted": self.control.interrupted,

@@ -32,6 +32,7 @@ SIMULATION_OPTIONS = frozenset(
         "progress",
         "until",
         "engine",
+        "estimator",
     }
 )
 FLUID_OPTIONS = frozenset(f.name for f in fields(meanfield.Options))

@@ -109,7 +109,10 @@ def misses(name: str, seeds: range, **options: object) -> tuple[int, int, float]
     case, right = CASES[name], right_value(name)
     model = spn.parse(case.text)
     model = replace(model, name=name)
-    found = [simulate(model, seed=seed, **{"precision": case.precision, "workers": 1, **options}).measures["answer"] for seed in seeds]
+    found = [
+        simulate(model, seed=seed, **{"precision": case.precision, "workers": 1, "max_seconds": 900.0, **options}).measures["answer"]
+        for seed in seeds
+    ]
     width = float(np.mean([f.half_width / f.value for f in found if f.half_width is not None]))
     below = sum(f.value + f.half_width < right for f in found if f.half_width is not None)
     above = sum(f.value - f.half_width > right for f in found if f.half_width is not None)
