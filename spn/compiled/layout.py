@@ -66,6 +66,8 @@ H_CROWDS = 14  # number of crowds
 H_CROWD = 15  # offset: the crowds' records
 H_MEMBERSHIPS = 16  # offset: for each membership the transition, then the crowd
 H_EVEN = 17  # all immediates are of one priority, weigh 1, and are enabled or not by constants
+H_LARGE = 18  # the image is larger than fast caches: what a clock's expiry will need is asked for when the clock starts
+H_CERTAIN = 19  # the enabling of all timed transitions is a matter of constants
 H_SIZE = 24
 
 # transition record: first what nearly every firing reads
@@ -84,26 +86,28 @@ F_LAW = 11  # offset of the leaves of its law
 F_FACTOR = 12  # double: constant scale over constant speed, applied to every draw
 F_SCALE = 13  # quantity
 F_GROUP = 15  # speed group, -1 where the clocks run at a constant speed
-F_OWN = 16  # of a member of crowds: offset of those of its conditions that are not on the crowds' places
-F_GATE = 17  # one more than the crowd with a gate that it is a member of, 0 where there is none
-F_IMMEDIATE = 18
-F_PRIORITY = 19
-F_GROUPS_BEGIN = 20  # offsets of the first arc group and of the one past the last
-F_GROUPS_END = 21
-F_GUARD = 22
-F_WEIGHT = 23  # quantity
-F_MEMORY = 25
-F_SPEED = 26  # quantity
-F_BOUNDED = 28  # an output place has a capacity
-F_RESETS = 29  # list of transitions
-F_AFFECTED_IMMEDIATES = 30  # list of immediate transitions whose enabling may change
-F_NEAR_IMMEDIATES = 31  # the same without crowds
-F_AFFECTED_GROUPS = 32  # list of speed groups whose speed or share may change
-F_CROWDS_TIMED = 33  # list of the crowds of timed transitions whose place a firing changes
-F_CROWDS_IMMEDIATE = 34  # list of those of immediate transitions
-F_ORDER = 35  # of an immediate: its place in the list of all
-F_LATENCY = 36  # double seconds outside the ticks, then double ticks
-F_SIZE = 40
+F_POOL = 16  # room for its lists of timed transitions, conditions, changes and leaves, as far as they fit: near, in memory, to the rest
+F_COLD = 48
+F_OWN = 48  # of a member of crowds: offset of those of its conditions that are not on the crowds' places
+F_GATE = 49  # one more than the crowd with a gate that it is a member of, 0 where there is none
+F_IMMEDIATE = 50
+F_PRIORITY = 51
+F_GROUPS_BEGIN = 52  # offsets of the first arc group and of the one past the last
+F_GROUPS_END = 53
+F_GUARD = 54
+F_WEIGHT = 55  # quantity
+F_MEMORY = 57
+F_SPEED = 58  # quantity
+F_BOUNDED = 60  # an output place has a capacity
+F_RESETS = 61  # list of transitions
+F_AFFECTED_IMMEDIATES = 62  # list of immediate transitions whose enabling may change
+F_NEAR_IMMEDIATES = 63  # the same without crowds
+F_AFFECTED_GROUPS = 64  # list of speed groups whose speed or share may change
+F_CROWDS_TIMED = 65  # list of the crowds of timed transitions whose place a firing changes
+F_CROWDS_IMMEDIATE = 66  # list of those of immediate transitions
+F_ORDER = 67  # of an immediate: its place in the list of all
+F_LATENCY = 68  # double seconds outside the ticks, then double ticks
+F_SIZE = 72
 
 # crowd record
 W_PLACE = 0
@@ -130,7 +134,7 @@ L_KIND = 1
 L_OFFSET = 2  # of its parameters
 L_COUNT = 3
 L_DISCRETE = 4  # its values are whole ticks
-L_SIZE = 5
+L_SIZE = 5  # (the parameters of a sole leaf follow it)
 ALONE = 2.0
 
 # speed group record

@@ -19,6 +19,8 @@ from spn.expr.nodes import ONE, Exact, Node, constant
 from spn.net.model import INFINITE, Arc, ArcKind, Immediate, Memory, Net, Timed, Transition, initial_marking, place_index
 
 Integers = NDArray[np.int64]
+LINE = 8  # words of a cache line
+LARGE = 2**16  # words
 
 KINDS = {
     ArcKind.INPUT: at.INPUT,
@@ -62,6 +64,7 @@ class _Image:
     def __init__(self) -> None:
         self.words: list[int] = []
         self._known: dict[tuple[int, ...], int] = {}
+        self._pool = self._pool_end = 0
 
     def __len__(self) -> int:
         return len(self.words)
@@ -76,6 +79,18 @@ class _Image:
         self.words[offset : offset + 1 + len(items)] = [len(items), *items]
         return offset
 
+    def hot(self, words: Sequence[int]) -> int:
+        """Append words that each firing reads: in the present record's pool, as long as there is room."""
+        if self._pool + len(words) > self._pool_end:
+            offset = self.reserve(len(words))
+        else:
+            offset, self._pool = self._pool, self._pool + len(words)
+        self.words[offset : offset + len(words)] = words
+        return offset
+
+    def use_pool(self, begin: int, end: int) -> None:
+        self._pool, self._pool_end = begin, end
+
     def shared(self, items: Sequence[int]) -> int:
         """A list of which there is one only, however many use it."""
         key = tuple(items)
@@ -84,16 +99,22 @@ class _Image:
         return self._known[key]
 
     def conditions(self, inputs: Sequence[tuple[int, int]], bounds: Sequence[tuple[int, int, int]]) -> int:
-        words = [len(inputs), *(w for pair in inputs for w in pair), len(bounds), *(w for triple in bounds for w in triple)]
-        offset = self.reserve(len(words))
-        self.words[offset : offset + len(words)] = words
-        return offset
+        return self.hot([len(inputs), *(w for pair in inputs for w in pair), len(bounds), *(w for triple in bounds for w in triple)])
 
     def set(self, offset: int, value: int) -> None:
         self.words[offset] = value
 
     def set_float(self, offset: int, value: float) -> None:
         self.words[offset] = word(value)
+
+
+def aligned(words: Sequence[int] | Integers) -> Integers:
+    """The words in an array that begins with a line of the processor's caches."""
+    room = np.empty(len(words) + LINE, dtype=np.int64)
+    skip = -(room.ctypes.data // 8) % LINE
+    found = room[skip : skip + len(words)]
+    found[:] = words
+    return found
 
 
 def word(value: float) -> int:
@@ -129,6 +150,7 @@ class _Compiler:
         assert header == 0
         self._places_and_links()
         self._crowds()
+        self.image.reserve(-len(self.image) % LINE)
         records = self.image.reserve(at.F_SIZE * len(self.net.transitions))
         self.image.set(at.H_RECORDS, records)
         for i, t in enumerate(self.net.transitions):
@@ -142,9 +164,10 @@ class _Compiler:
         self.image.set(at.H_DEPTH, self.depth)
         self.image.set(at.H_SCRATCH, scratch)
         self.image.set_float(at.H_TICKS, float(self.clockwork.ticks))
+        self.image.set(at.H_LARGE, int(len(self.image) > LARGE))
         return CompiledNet(
             net=self.net,
-            image=np.array(self.image.words, dtype=np.int64),
+            image=aligned(self.image.words),
             initial=np.array(initial_marking(self.net), dtype=np.int64),
             scratch=scratch,
             ticks=self.clockwork.ticks,
@@ -178,6 +201,7 @@ class _Compiler:
         timed = [i for i, t in enumerate(transitions) if isinstance(t, Timed)]
         self.image.set(at.H_IMMEDIATES, self.image.listed(by_priority))
         even = all(constant(t.weight) == 1 and t.priority == transitions[now[0]].priority for t in (transitions[i] for i in now))
+        self.image.set(at.H_CERTAIN, int(all(by_constants(transitions[i], self.capped) for i in timed)))
         self.image.set(at.H_EVEN, int(even and all(by_constants(transitions[i], self.capped) for i in now)))
         for place, i in enumerate(by_priority):
             self.image.set(self.image.words[at.H_RECORDS] + i * at.F_SIZE + at.F_ORDER, place)
@@ -203,23 +227,24 @@ class _Compiler:
 
     def _transition(self, i: int, t: Transition, record: int) -> None:
         image = self.image
+        image.use_pool(record + at.F_POOL, record + at.F_COLD)
+        reach = self.dependencies
+        image.set(record + at.F_TIMED, image.hot([len(reach.near_timed[i]), *reach.near_timed[i]]))
         image.set(record + at.F_PRIORITY, t.priority)
         image.set(record + at.F_GUARD, at.NONE if t.guard is None else self._program(t.guard))
         self._arcs(t, record)
         resets = sorted({self.timed[name] for name in t.resets if name in self.timed})
-        image.set(record + at.F_RESETS, image.listed(resets))
+        image.set(record + at.F_RESETS, image.shared(resets))
         self._quantity(record + at.F_WEIGHT, t.weight)
         readers = self.dependencies.readers[i]
         count = len(self.groups)
-        reach = self.dependencies
-        image.set(record + at.F_TIMED, image.listed(reach.near_timed[i]))
         image.set(record + at.F_AFFECTED_IMMEDIATES, image.shared(reach.immediates[i]))
-        image.set(record + at.F_NEAR_IMMEDIATES, image.listed(reach.near_immediates[i]))
+        image.set(record + at.F_NEAR_IMMEDIATES, image.shared(reach.near_immediates[i]))
         crowds = [[k for k in reach.crowds_met[i] if self._is_timed(k) is timed] for timed in (True, False)]
         image.set(record + at.F_CROWDS_TIMED, image.shared(crowds[0]))
         image.set(record + at.F_CROWDS_IMMEDIATE, image.shared(crowds[1]))
-        image.set(record + at.F_AFFECTED_GROUPS, image.listed([r for r in readers if r < count]))
-        image.set(record + at.F_AFFECTED_EXPRESSIONS, image.listed([r - count for r in readers if r >= count]))
+        image.set(record + at.F_AFFECTED_GROUPS, image.shared([r for r in readers if r < count]))
+        image.set(record + at.F_AFFECTED_EXPRESSIONS, image.shared([r - count for r in readers if r >= count]))
         quiet = not resets and not reach.immediates[i] and not any(r < count for r in readers) and not reach.crowds_met[i]
         image.set(record + at.F_QUIET, int(quiet))
         certain = not crowds[0] and all(by_constants(self.net.transitions[k], self.capped) for k in reach.near_timed[i])
@@ -243,15 +268,18 @@ class _Compiler:
         image.set(record + at.F_PLAIN, int(plain))
         self._latency(i, t, record)
         rows = self.clockwork.rows[i]
-        begin = image.reserve(at.L_SIZE * len(rows))
+        coded = [(row, *encode(row.leaf)) for row in rows]
+        words = at.L_SIZE * len(rows) + len(coded[0][2])
+        begin = image.hot([0] * words)
         image.set(record + at.F_LAW, begin)
-        for leaf, row in zip(range(begin, len(image), at.L_SIZE), rows, strict=True):
-            kind, parameters = encode(row.leaf)
-            image.set_float(leaf + at.L_UPTO, row.upto if len(rows) > 1 else at.ALONE)
-            image.set(leaf + at.L_KIND, kind)
-            image.set(leaf + at.L_OFFSET, self._block([word(x) for x in parameters]))
-            image.set(leaf + at.L_COUNT, len(parameters))
-            image.set(leaf + at.L_DISCRETE, int(row.discrete))
+        first = begin + at.L_SIZE * len(rows)  # the first leaf's parameters follow the leaves
+        for k, (row, kind, parameters) in enumerate(coded):
+            numbers = [word(x) for x in parameters]
+            offset = self._block(numbers) if k > 0 else first
+            image.words[offset : offset + len(numbers)] = numbers
+            upto = word(row.upto if len(rows) > 1 else at.ALONE)
+            leaf = begin + k * at.L_SIZE
+            image.words[leaf : leaf + at.L_SIZE] = [upto, kind, offset, len(numbers), int(row.discrete)]
 
     def _latency(self, i: int, t: Timed, record: int) -> None:
         seconds, ticks = latency(t, self.clockwork)
@@ -329,7 +357,8 @@ class _Compiler:
         self.widest = max(self.widest, len(rows))
 
     def _listed_change(self, change: Mapping[int, int]) -> int:
-        return self.image.listed([w for place, by in change.items() if by for w in (place, by)])
+        words = [w for place, by in change.items() if by for w in (place, by)]
+        return self.image.hot([len(words), *words])
 
     def _groups(self) -> None:
         image = self.image

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spn.compiled import CompiledNet, layout
+from spn.compiled.net import LINE, aligned
 from spn.dist.random import Words as Stream
 from spn.dist.random import seeds_of
 from spn.expr.nodes import constant
@@ -76,7 +77,7 @@ class CompiledTrajectory:
         self.rng = rng
         start = start or beginning(compiled, self.primitives)
         self._places = start.places
-        self.state: Words = start.state.copy()
+        self.state: Words = aligned(start.state)
         self._generator = int(self.state[z.Z_STREAM])
         self._begun: Words
         self.reseed(rng)
@@ -102,7 +103,8 @@ class CompiledTrajectory:
         transitions of which it is the first. Choices among clocks and parked clocks stay with the common stream. ``drew`` and
         ``words`` tell of that one alone."""
         begin = len(self.state)
-        self.state = np.concatenate([self.state, *map(stream_words, (*works, *choices))])
+        self.state[z.Z_SEPARATE] = 1
+        self.state = aligned(np.concatenate([self.state, *map(stream_words, (*works, *choices))]))
         for word, first in ((z.S_STREAM, begin), (z.S_CHOICES, begin + 4 * len(works))):
             for t in range(len(self.compiled.net.transitions)):
                 self.state[int(self.state[z.Z_STATIONS]) + t * z.S_SIZE + word] = first + 4 * t
@@ -189,13 +191,13 @@ class CompiledTrajectory:
         """Give a station room for the clocks it asks for: new regions at the end of the block."""
         s = int(self.state[z.Z_STATIONS]) + t * z.S_SIZE
         room = int(self.state[s + z.S_ROOM])
-        target = int(self.state[s + z.S_TARGET])
+        target = int(self.state[z.Z_TARGET])
         if target > ALWAYS and target > most_clocks():
             raise too_many(self.compiled.net.transitions[t], target)
         wanted = max(2 * room, target)
         sizes = _region_sizes(wanted)
         begin = len(self.state)
-        state = np.concatenate([self.state, np.zeros(sum(sizes), dtype=np.int64)])
+        state = aligned(np.concatenate([self.state, np.zeros(sum(sizes), dtype=np.int64)]))
         for word, size, old_size in zip((z.S_CLOCKS, z.S_PARK, z.S_WORKING, z.S_ENTERING), sizes, _region_sizes(room), strict=True):
             old = int(state[s + word])
             state[begin : begin + old_size] = state[old : old + old_size]
@@ -231,10 +233,11 @@ def _state(compiled: CompiledNet, primitives: Sequence[Primitive]) -> tuple[_Blo
 
     marking = region(z.Z_MARKING, len(net.places))
     words[marking : marking + len(net.places)] = compiled.initial.tolist()
+    block.reserve(LINE - len(words) % LINE)
     stations = region(z.Z_STATIONS, count * z.S_SIZE)
-    paces = region(z.Z_PACES, groups * z.P_SIZE)
     entities = 2 * count + groups
     keys = region(z.Z_KEYS, entities * z.K_SIZE)
+    paces = region(z.Z_PACES, groups * z.P_SIZE)
     for i in range(entities):
         words[keys + i * z.K_SIZE + z.K_AT] = -1
     region(z.Z_HEAP, _heap(entities))

@@ -38,10 +38,12 @@ from spn.compiled.layout import (
     G_SHARE,
     G_SIZE,
     G_SPEED,
+    H_CERTAIN,
     H_EXPRESSIONS,
     H_GROUP,
     H_GROUPS,
     H_IMMEDIATES,
+    H_LARGE,
     H_LINK,
     H_MEMBERSHIPS,
     H_TICKS,
@@ -57,7 +59,7 @@ from spn.compiled.layout import (
     RESUME,
 )
 from spn.dist.kernels import draw, uniform
-from spn.jit import getf, geti, helper, inlined, kernel, setf, seti, trailing_zeros
+from spn.jit import getf, geti, helper, inlined, kernel, prefetch, setf, seti, trailing_zeros
 from spn.sim.common.kernels import (
     address,
     choose,
@@ -121,7 +123,6 @@ from spn.sim.layout import (
     S_ROOM,
     S_RUNNING,
     S_STREAM,
-    S_TARGET,
     S_WORKING,
     START,
     STILL,
@@ -151,12 +152,14 @@ from spn.sim.layout import (
     Z_RESTART,
     Z_STACK,
     Z_STREAM,
+    Z_TARGET,
     Z_TICKS,
     Z_TIES,
     Z_TIME,
 )
 
 Ints = NDArray[np.int64]
+MOST_ASKED = 4  # transitions that are asked for ahead
 LINKED = -3  # no status: see contend
 MOST_TICKS = 2.0**50
 NEARLY_FULL = 1e-12  # as in spn.net.semantics
@@ -804,6 +807,20 @@ def post_station(net: int, z: int, t: int) -> None:
 
 
 @inlined
+def ask_ahead(net: int, z: int, t: int) -> None:
+    """Ask the caches for what is looked at when the clock that ``t`` has started expires."""
+    listed = geti(net, record(net, t) + F_TIMED)
+    for i in range(listed + 1, listed + 1 + min(geti(net, listed), MOST_ASKED)):
+        k = geti(net, i)
+        if k != t:
+            r = net + 8 * record(net, k)
+            for line in range(4):
+                prefetch(r + 64 * line)
+            prefetch(station(z, k))
+            prefetch(address(z, Z_KEYS) + 8 * K_SIZE * k)
+
+
+@inlined
 def align_plain(net: int, z: int, t: int, n: int) -> int:
     """The same for a transition whose one clock is its key among what may happen next."""
     s = station(z, t)
@@ -825,6 +842,8 @@ def align_plain(net: int, z: int, t: int, n: int) -> int:
             set_key(net, keys, K_SIZE, t, getf(z, Z_TIME) + work, 0.0)
         put_inline(keys, K_SIZE, address(z, Z_HEAP), t)
         count_clocks(z, s, 1)
+        if geti(net, H_LARGE) != 0:
+            ask_ahead(net, z, t)
     return 0
 
 
@@ -833,7 +852,7 @@ def align_clocks(net: int, z: int, t: int, n: int) -> int:
     """Bring the clocks of a transition to ``n``; GROW where there is no room for them."""
     s = station(z, t)
     if n > geti(s, S_ROOM):
-        seti(s, S_TARGET, n)
+        seti(z, Z_TARGET, n)
         seti(z, Z_PROBLEM, t)
         return GROW
     if geti(s, S_RESET) != 0:
@@ -856,7 +875,7 @@ def wanted_clocks(net: int, z: int, t: int) -> int:
     return d if servers < 0 else min(d, servers)
 
 
-@helper
+@inlined
 def list_dirty(z: int) -> int:
     """List the dirty transitions, ascending; their number. They stay dirty."""
     dirty = address(z, Z_DIRTY)
@@ -876,7 +895,7 @@ def list_dirty(z: int) -> int:
     return count
 
 
-@helper
+@inlined
 def clear_dirty(z: int) -> None:
     dirty = address(z, Z_DIRTY)
     summaries = geti(z, Z_DIRTY_WORDS)
@@ -927,12 +946,12 @@ def find_wrong(net: int, z: int, listed: int, count: int) -> int:
 def settle(net: int, z: int) -> int:
     """In a tangible marking: clocks, rates, measured expressions."""
     fired = geti(z, Z_FIRED)
-    certain = False
+    certain = geti(net, H_CERTAIN) != 0
     if fired >= 0:
         near = geti(net, record(net, fired) + F_TIMED)
         count = geti(net, near)
         listed = net + 8 * (near + 1)
-        certain = geti(net, record(net, fired) + F_CERTAIN) != 0
+        certain = certain or geti(net, record(net, fired) + F_CERTAIN) != 0
     else:
         count = list_dirty(z)
         listed = address(z, Z_LOOK)
@@ -963,7 +982,7 @@ def settle(net: int, z: int) -> int:
 # --- firing ---------------------------------------------------------------------------------------------------------------
 
 
-@helper
+@inlined
 def mark(z: int, t: int) -> None:
     """Note that a timed transition has to be looked at."""
     dirty = address(z, Z_DIRTY)
@@ -974,7 +993,7 @@ def mark(z: int, t: int) -> None:
     seti(dirty, i, geti(dirty, i) | (1 << (word - i * BITS)))
 
 
-@helper
+@inlined
 def mark_dirty(net: int, z: int, t: int) -> None:
     """Note all that the firing of ``t`` concerns, besides what :func:`note_effects` does."""
     r = record(net, t)
@@ -1021,7 +1040,7 @@ def note_effects(net: int, z: int, t: int) -> None:
     look_at_immediates(net, z, t)
 
 
-@helper
+@inlined
 def note_expressions(net: int, z: int, t: int) -> None:
     """Measured expressions to be read again."""
     listed = geti(net, record(net, t) + F_AFFECTED_EXPRESSIONS)
@@ -1036,7 +1055,7 @@ def note_expressions(net: int, z: int, t: int) -> None:
             seti(dirty, count, e)
 
 
-@helper
+@inlined
 def fire_immediates(net: int, z: int, counted: bool) -> int:
     """Fire immediates until the marking is tangible."""
     enabled = address(z, Z_ENABLED)

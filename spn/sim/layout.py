@@ -42,6 +42,8 @@ Z_CROWDS = 30  # for each crowd the offset of the list of the memberships of tho
 # of one with a gate: whether it is open, their number, and their bits as those of the enabled
 Z_DIRECT = 31  # offset of the part of the direct method (spn.sim.direct.layout), where it is used
 Z_MEMBER_AT = 32  # place of each membership in that list, -1 outside
+Z_SEPARATE = 35  # 1 where transitions have streams of their own
+Z_TARGET = 34  # clocks for which it has no room (GROW)
 Z_RESTART = 33  # finishes of a group after which its attained work begins anew at 0
 Z_SIZE = 40
 
@@ -83,8 +85,7 @@ S_WORKING = 12  # heap of the clocks that work
 S_ENTERING = 13  # heap of the clocks in their latency
 S_SINCE = 14
 S_INTEGRAL = 15
-S_TARGET = 16
-S_SIZE = 18
+S_SIZE = 16
 
 P_ATTAINED = 0  # pair
 P_SINCE = 2  # pair

@@ -15,7 +15,7 @@ from spn.errors import AnalysisError, refuse
 from spn.measure import Primitive
 from spn.net.model import INFINITE, Marking, Net, timed
 from spn.sim.control import Control, Stopped
-from spn.sim.direct.plan import Plan, obstacle, plan
+from spn.sim.direct.plan import Plan, obstacle, plan, slower
 from spn.sim.direct.reference import DirectTrajectory
 from spn.sim.engine import Ending, Engine, Floats
 from spn.sim.progress import TICK
@@ -51,9 +51,9 @@ def _clocks(net: Net) -> int:
 
 
 class Crew:
-    """Makes trajectories: by the direct method where the net allows it, else by clocks; in plain Python while the job is small and by the
-    kernel once it is not. Python and kernel give the same draws and the method depends on the net alone, so that the answer does not
-    depend on who computes it. ``method`` says which it is and why."""
+    """Makes trajectories: by the direct method where the net allows it and it is the quicker, else by clocks; in plain Python while the job
+    is small and by the kernel once it is not. Python and kernel give the same draws and the method depends on the net alone, so that the
+    answer does not depend on who computes it. ``method`` says which it is and why."""
 
     def __init__(self, net: Net, primitives: Sequence[Primitive], seed: int, control: Control, engine: Choice = "auto") -> None:
         self.net = net
@@ -62,12 +62,12 @@ class Crew:
         self.seed = seed
         self.control = control
         self.engine = engine
-        hindered = obstacle(net)
+        hindered = obstacle(net) or slower(net)
         self.plan = None if hindered else plan(self.compiled)
         self.method = f"event queue ({hindered})" if hindered else "direct method (all laws are exponential)"
         self.kernels = KERNELS if hindered else DIRECT_KERNELS
         self.clocks = _clocks(net) if hindered else 0
-        self.dearer = 1 if self.plan is None else 1 + len(self.plan.slots) // 20  # a firing in Python, the more there is to look at
+        self.dearer = 1 + sum(1 for _ in timed(net)) // 20  # a firing in Python, the more there is to look at
         self._start: Any = None
         self.pickled: bytes | None = None  # see spn.sim.remote.recipe
 

@@ -1,10 +1,11 @@
 /* The event queue in plain C, for comparison: the same generator, ziggurats and gamma draws, indexed heap with keys beside the ids, virtual
-   time of links, and lists of those that a crowded place alone may disable, as spn/sim/kernels.py. For nets of single clocks with one law
+   time of links, lists of those that a crowded place alone may disable, and gates, as spn/sim/kernels.py. For nets of single clocks with one law
    out of four, restart, constant arcs, links shared equally, one at a time, and immediates of one priority. Measured: one place, one
    transition.
 
    stdin: the two ziggurats (tail, 256 widths, accepts, heights each); places, transitions, links, crowds, watched place, watched
-   transition, firings; initial marking; capacity of each link; each crowd (number of members, members); then per transition: kind (0
+   transition, firings; initial marking; capacity of each link; each crowd (number of members, members; its place or -1 where it has no
+   gate, tokens that open it); then per transition: kind (0
    immediate, else the law: 1 exponential, 2 lognormal, 3 gamma, 4 constant), two parameters, link or -1, and six counted lists: inputs
    (place, tokens), bounds (place, most), changes (place, by), timed and immediate transitions to look at, crowds met; and its inputs at
    places that are not crowded, counted, if it is in a crowd.
@@ -26,7 +27,7 @@ typedef struct {
 typedef struct { double key; long id; } Item;
 typedef struct { long n; Item *at; long *place; double *key; } Heap;
 typedef struct { double capacity, attained, since, rate; Heap heap; } Link;
-typedef struct { List members; long *place; int timed; } Crowd;
+typedef struct { List members; long *place; int timed; long gate, needs, open, active; uint64_t *bits; } Crowd;
 
 static uint64_t s0 = 1, s1 = 2, s2 = 3, s3 = 4;
 static double etail, ew[256], eh[256], ntail, nw[256], nh[256];
@@ -173,7 +174,7 @@ static Transition *net;
 static Crowd *crowds;
 static Link *links;
 static Heap heap;
-static long *m, transitions, *enabled, enabled_n, words;
+static long *m, transitions, enabled_n, words;
 static uint64_t *enabled_bits, *dirty, *dirty_words;
 static double now;
 
@@ -209,10 +210,33 @@ static inline int is_enabled(long k) {
 
 static void look_now(long k) {
     uint64_t bit = 1ull << (k & 63);
+    Transition *t = &net[k];
+    if (t->crowd >= 0 && crowds[t->crowd].gate >= 0) {
+        Crowd *c = &crowds[t->crowd];
+        int active = inputs_met(&t->own);
+        if (active == t->active) return;
+        t->active = active;
+        c->active += 2 * active - 1;
+        c->bits[k >> 6] ^= bit;
+        if (c->open) enabled_n += 2 * active - 1, enabled_bits[k >> 6] ^= bit;
+        return;
+    }
     int is = is_enabled(k);
     if (((enabled_bits[k >> 6] & bit) != 0) != is) {
         enabled_bits[k >> 6] ^= bit;
         enabled_n += is ? 1 : -1;
+    }
+}
+
+static inline void move_gate(Crowd *c) {
+    long is_open = m[c->gate] >= c->needs;
+    if (is_open == c->open) return;
+    c->open = is_open;
+    enabled_n += c->active * (2 * is_open - 1);
+    long left = c->active;
+    for (long w = 0; left > 0; w++) {
+        enabled_bits[w] ^= c->bits[w];
+        left -= __builtin_popcountll(c->bits[w]);
     }
 }
 
@@ -272,23 +296,26 @@ static inline void fire(const Transition *t) {
     for (long i = 0; i < t->now.n; i++) look_now(t->now.at[i]);
     for (long i = 0; i < t->met.n; i++) {
         Crowd *c = &crowds[t->met.at[i]];
-        if (!c->timed)
+        if (c->gate >= 0)
+            move_gate(c);
+        else if (!c->timed)
             for (long j = c->members.n; j-- > 0;) look_now(c->members.at[j]);
     }
 }
 
-static long choose(void) {
-    long found = 0;
-    for (long w = 0; w < words; w++)
-        for (uint64_t b = enabled_bits[w]; b; b &= b - 1) enabled[found++] = 64 * w + __builtin_ctzll(b);
-    if (found == 1) return enabled[0];
-    double u = uniform() * found, reached = 0;
-    for (long i = 0; i < found; i++) {
-        reached += 1;
-        if (u < reached) return enabled[i];
+static long enabled_at(long i) {
+    for (long w = 0;; w++) {
+        uint64_t b = enabled_bits[w];
+        long found = __builtin_popcountll(b);
+        if (i < found) {
+            while (i--) b &= b - 1;
+            return 64 * w + __builtin_ctzll(b);
+        }
+        i -= found;
     }
-    return enabled[found - 1];
 }
+
+static long choose(void) { return enabled_n == 1 ? enabled_at(0) : enabled_at((long)(uniform() * enabled_n)); }
 
 int main(void) {
     ziggurat(&etail, ew, ea, eh);
@@ -306,7 +333,14 @@ int main(void) {
     for (long i = 0; i < crowd_n; i++) {
         crowds[i].members = list(1);
         crowds[i].place = malloc(transitions * sizeof(long));
-        for (long j = 0; j < crowds[i].members.n; j++) crowds[i].place[crowds[i].members.at[j]] = j, net[crowds[i].members.at[j]].crowd = i;
+        crowds[i].gate = whole(), crowds[i].needs = whole();
+        crowds[i].bits = calloc(transitions / 64 + 1, 8);
+        crowds[i].open = crowds[i].gate >= 0 && m[crowds[i].gate] >= crowds[i].needs;
+        for (long j = 0; j < crowds[i].members.n; j++) {
+            Transition *t = &net[crowds[i].members.at[j]];
+            crowds[i].place[crowds[i].members.at[j]] = j;
+            t->crowd = i, t->active = crowds[i].gate < 0;
+        }
     }
     for (long i = 0; i < transitions; i++) {
         Transition *t = &net[i];
@@ -316,7 +350,6 @@ int main(void) {
     }
     heap = heap_of(transitions + link_n);
     words = transitions / 64 + 1;
-    enabled = malloc(transitions * sizeof *enabled);
     enabled_bits = calloc(words, 8), dirty = calloc(words, 8), dirty_words = calloc(words / 64 + 1, 8);
     uint64_t touched = 0;
     for (long i = 0; i < transitions; i++)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from spn.compiled import compile_net
+from spn.compiled import layout as at
 from spn.compiled.dependency import Dependencies
 from spn.dist.deterministic import Deterministic
 from spn.dist.exponential import Exponential
@@ -43,15 +44,18 @@ def whole(arc: object) -> int:
 def numbers(net: Net, place: str, transition: str, firings: int) -> Iterable[float]:
     """The net as the program reads it. Links are used one at a time, without weights and caps; each transition runs one clock at most."""
     places = {p.name: i for i, p in enumerate(net.places)}
-    reach = compile_net(net).dependencies
+    compiled = compile_net(net)
+    reach = compiled.dependencies
     names = [t.name for t in net.transitions]
     for table in ((TAIL,), *tables(), (NORMAL_TAIL,), *normal_tables()):
         yield from table
     yield from (len(places), len(names), len(net.links), len(reach.crowds), places[place], names.index(transition), firings)
     yield from (p.initial for p in net.places)
     yield from (float(link.capacity) for link in net.links)
-    for crowd in reach.crowds:
-        yield from (len(crowd.members), *crowd.members)
+    for k, crowd in enumerate(reach.crowds):
+        record = int(compiled.image[at.H_CROWD]) + k * at.W_SIZE
+        place_of, gated, fewest, _ = compiled.image[record : record + at.W_SIZE].tolist()
+        yield from (len(crowd.members), *crowd.members, place_of if gated else -1, fewest)
     for i, t in enumerate(net.transitions):
         yield from transition_numbers(net, places, reach, i, t)
 

@@ -51,8 +51,10 @@ from spn.sim.layout import (
     Z_OUT,
     Z_PROBLEM,
     Z_REWARDS,
+    Z_SEPARATE,
     Z_STACK,
     Z_STATIONS,
+    Z_STREAM,
     Z_TIME,
     Z_TRACKS,
 )
@@ -251,7 +253,7 @@ def add_rewards(net: int, z: int, block: int) -> int:
     return 0
 
 
-@helper
+@inlined
 def enabled_at(net: int, z: int, i: int) -> int:
     """The enabled immediate of number i, from 0, in the compiled net's order."""
     enabled = address(z, Z_ENABLED)
@@ -272,10 +274,12 @@ def choose_immediate(net: int, z: int) -> int:
     """One of the enabled immediates of the highest priority by weight; WRONG where that is undefined."""
     count = geti(address(z, Z_ENABLED), 0)
     if geti(net, H_EVEN) != 0:
-        first = enabled_at(net, z, 0)
         if count == 1:
-            return first
-        return enabled_at(net, z, min(int(uniform(z + 8 * geti(station(z, first), S_CHOICES)) * count), count - 1))
+            return enabled_at(net, z, 0)
+        d = address(z, Z_STREAM)
+        if geti(z, Z_SEPARATE) != 0:
+            d = z + 8 * geti(station(z, enabled_at(net, z, 0)), S_CHOICES)
+        return enabled_at(net, z, min(int(uniform(d) * count), count - 1))
     out = address(z, Z_OUT)
     found = gather_immediates(net, z, out)
     return choose(net, z, out, found) if found > 0 else WRONG

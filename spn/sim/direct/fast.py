@@ -19,6 +19,8 @@ def direct_beginning(compiled: CompiledNet, primitives: Sequence[Primitive], pla
     start = beginning(compiled, primitives)
     state = np.concatenate([start.state, np.zeros(at.D_TREE + 2 * plan.leaves, dtype=np.int64)])
     state[z.Z_DIRECT] = state[z.Z_STREAM] = len(start.state)  # its first words are the stream
+    stations = state[int(state[z.Z_STATIONS]) :][: len(compiled.net.transitions) * z.S_SIZE].reshape(-1, z.S_SIZE)
+    stations[:, [z.S_STREAM, z.S_CHOICES]] = len(start.state)
     return Start(state, start.places)
 
 

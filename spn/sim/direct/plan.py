@@ -21,6 +21,8 @@ from spn.net.model import INFINITE, Memory, Net, Timed, timed
 from spn.net.semantics import Rules, rules
 from spn.sim.direct import layout as n
 
+MOST_RATES = 64  # of transitions that might as well run by clocks
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
@@ -52,6 +54,17 @@ def obstacle(net: Net) -> str:
             return f"{t.name} repeats its work"
         if not is_positive(constant(fold(t.scale))):
             return f"the work of {t.name} is scaled by the marking"
+    return ""
+
+
+def slower(net: Net) -> str:
+    """Why clocks are quicker than the direct method, where it is possible; empty where they are not.
+
+    Measured: an indexed heap and a tree of sums cost the same at about fifty transitions; beyond, fewer heap entries than rates move. Only
+    for single clocks at constant speed: several servers take a clock each, and moving speeds a group."""
+    found = list(timed(net))
+    if len(found) > MOST_RATES and all(t.servers == 1 and is_positive(constant(fold(t.speed))) for t in found):
+        return f"{len(found)} transitions of one clock each, at constant speed"
     return ""
 
 
