@@ -185,7 +185,7 @@ class CompiledTrajectory:
     def restore(self, snapshot: Snapshot) -> None:
         """See :meth:`spn.sim.engine.Engine.restore`."""
         for name, array in snapshot.of(self).arrays.items():
-            setattr(self, name, array.copy())
+            setattr(self, name, aligned(array))
 
     def _grow(self, t: int) -> None:
         """Give a station room for the clocks it asks for: new regions at the end of the block."""

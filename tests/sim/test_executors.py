@@ -211,7 +211,7 @@ class Breaking(Executor):
         elif self.good > -3:
             done.set_exception(BrokenExecutor("a process was terminated abruptly"))
         else:
-            raise BrokenExecutor("cannot schedule new futures")
+            raise OSError("the client is closed")
         return done
 
 
