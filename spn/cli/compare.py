@@ -26,6 +26,9 @@ from spn.show.text import duration, number
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare the models, print the table, write the plot."""
+    if arguments.cluster and any(getattr(arguments, name, None) for name in ("difference", "crossing", "best")):
+        message = "what is compared by common random numbers is computed in this process"
+        raise refuse(AnalysisError, "E0705", message, help="leave out --cluster")
     if arguments.crossing:
         return _crossing(arguments)
     if arguments.best:

@@ -63,7 +63,11 @@ def _guarded(argv: Sequence[str] | None) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command that was parsed; its module is imported only now."""
     command: Callable[[argparse.Namespace], int] = import_module(f"spn.cli.{arguments.command}").run
-    return command(arguments)
+    try:
+        return command(arguments)
+    finally:
+        if (client := getattr(arguments, "client", None)) is not None:
+            client.close()
 
 
 def _code_of(error: SpnError) -> int:

@@ -231,8 +231,8 @@ def halves(runs: Sequence[Floats]) -> float:
     differ, for the primitive for which they differ most. Each run is an array of rows; what is left after the warm-up should give values
     of 3 or 4 at most."""
     middle = len(runs[0]) // 2
-    if middle < 2:
-        return 0.0
+    if middle < 2 or runs[0].shape[1] == 1:
+        return 0.0  # too little to compare, or nothing is measured
     rates = np.array([run[:, 1:] / run[:, :1] for run in runs])
     early, late = (part.reshape(-1, rates.shape[2]) for part in (rates[:, :middle], rates[:, -middle:]))
     error = np.sqrt((early.var(axis=0, ddof=1) + late.var(axis=0, ddof=1)) / len(early))

@@ -142,7 +142,7 @@ def do_all(site: Site, units: Sequence[Unit], watch: Watch, take: Callable[[int,
         else:
             try:
                 job.future = site.executor.submit(job.unit.function, *job.unit.arguments)
-            except (BrokenExecutor, RuntimeError) as error:
+            except Exception as error:  # whatever it is, nothing can be sent any more: each kind of executor has an error of its own
                 _break(site, error)
                 job.future = _here(job.unit)
         open_.add(job.number)

@@ -194,7 +194,7 @@ class CompiledTrajectory:
         """See :meth:`spn.sim.engine.Engine.restore`."""
         stream, begun = self.state[self._generator : self._generator + 4].copy(), self.begun
         for name, array in snapshot.of(self).arrays.items():
-            setattr(self, name, array.copy())
+            setattr(self, name, aligned(array))
         if not draws:
             self.state[self._generator : self._generator + 4], self.begun = stream, begun
 

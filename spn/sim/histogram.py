@@ -16,8 +16,7 @@ from spn.model import Model, checked
 from spn.result import Provenance, plain
 from spn.sim.classes import marking_graph
 from spn.sim.control import Control
-from spn.sim.run import simulate
-from spn.sim.streams import fresh_seed
+from spn.sim.run import chosen_seed, simulate
 from spn.sim.values import Trial
 
 MOST = 40  # values that have a bin each, and bins where there are more
@@ -78,7 +77,7 @@ def histogram(
     """
     _check(bins)
     average, text = _asked(checked(model), of)
-    options = {**options, "seed": fresh_seed() if options.get("seed") is None else options["seed"]}
+    options = {**options, "seed": chosen_seed(options.get("seed"), options.get("checkpoint"))}
     ranges = _ranges(model, average, bins, options)
     measures = tuple(Measure(name=f"bin {k}", body=_share(average, r)) for k, r in enumerate(ranges))
     result = simulate(replace(model, measures=measures, properties=()), absolute=precision, **options)

@@ -35,13 +35,14 @@ class Progress:
     allowed: float = math.inf
 
     def __str__(self) -> str:
-        speed = f"{number(self.rate / 1e6, 2)} M firings/s" if self.rate >= 1e4 else f"{self.firings:.3g} firings"
-        return ", ".join(part for part in (self._estimate(), speed, self._wait()) if part)
+        """A line for people, the most important first: terminals cut what is too long."""
+        speed = f"{number(self.rate / 1e6, 2)} M/s" if self.rate >= 1e4 else f"{self.firings:.3g} firings"
+        return ", ".join(part for part in (self._estimate(), self._wait(), speed) if part)
 
     def _wait(self) -> str:
         if not 0 < self.left < math.inf:
             return ""
-        return f"{span(self.left)} to go" + (f", {span(self.allowed)} allowed" if self.allowed < self.left else "")
+        return f"{span(self.left)} to go" + (f" but stops in {span(self.allowed)}" if self.allowed < self.left else "")
 
     def _estimate(self) -> str:
         """The measure that is known least, beside what is wanted."""

@@ -135,7 +135,7 @@ def simulate(
     if estimator not in get_args(Estimator):
         raise refuse(AnalysisError, "E0705", f"estimator is {estimator!r}; it is one of {', '.join(get_args(Estimator))}")
     options = Options(
-        seed=_seed(seed, checkpoint),
+        seed=chosen_seed(seed, checkpoint),
         precision=PRECISION if precision is None and absolute is None else precision,
         absolute=absolute,
         precise_for=_chosen(model, precise_for),
@@ -171,7 +171,7 @@ def simulate(
     return replace(result, notes=(*result.notes, *notes)) if notes else result
 
 
-def _seed(given: int | None, checkpoint: str | PathLike[str] | None) -> int:
+def chosen_seed(given: int | None, checkpoint: str | PathLike[str] | None) -> int:
     """The seed that was asked for, else that of the run to go on with, else a new one."""
     found = seed_in(checkpoint) if given is None and checkpoint is not None else given
     return fresh_seed() if found is None else found

@@ -16,9 +16,15 @@ import spn
 from spn.errors import DataError, SpnError
 from spn.model import Model
 from spn.result import Result
-from spn.sim import checkpoint, record
+from spn.sim import checkpoint, load_kernels, record
 from spn.sim.progress import Progress
 from spn.sim.streams import Crew
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _kernels() -> None:
+    """Loaded before all runs: one that begins in plain Python may differ from another in the last bits."""
+    load_kernels()
 
 
 @pytest.fixture
@@ -143,6 +149,15 @@ def test_interrupted_and_resumed_to_the_precision_wanted(tmp_path: Path) -> None
     assert any("ask the same again to go on" in n for n in first.notes)
     again = spn.simulate(model, checkpoint=path, **options)  # the seed is in the file
     assert again.converged and told(again) == told(spn.simulate(model, seed=9, **options))
+
+
+def test_histograms(files: list[bytes], tmp_path: Path) -> None:
+    """They go on too, with the seed in the file."""
+    model, path = spn.parse(SMALL), tmp_path / "run.ckpt"
+    first = spn.histogram(model, "#b", seed=3, precision=0.02, checkpoint=path)
+    path.write_bytes(files[len(files) // 2])
+    again = spn.histogram(model, "#b", precision=0.02, checkpoint=path)
+    assert again.bins == first.bins == spn.histogram(model, "#b", seed=3, precision=0.02).bins
 
 
 def test_limits_may_be_raised(tmp_path: Path) -> None:

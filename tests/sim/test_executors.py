@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
@@ -15,6 +19,7 @@ from typing import Any
 import pytest
 
 import spn
+from spn.cli.main import main
 from spn.errors import AnalysisError, SemanticsError
 from spn.result import Result
 from spn.sgd.compare import compare
@@ -42,6 +47,16 @@ timed arrive : free  -> queue ~ exp(rate = arrivals)
 timed serve  : queue -> free  ~ det(1 s)
 measure mean = E(#queue)
 sweep arrivals in [0.2/s, 0.5/s]
+"""
+
+BY_MPI = """
+import json
+import spn
+from mpi4py.futures import MPIPoolExecutor
+if __name__ == "__main__":
+    with MPIPoolExecutor() as pool:
+        found = spn.simulate(spn.load("basics/md1k.spn"), seed=3, engine="compiled", horizon=300.0, precision=0.02, executor=pool)
+    print(json.dumps(found.to_dict()["measures"]))
 """
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -153,6 +168,32 @@ def test_sweeps_and_comparisons(kind: str, request: pytest.FixtureRequest) -> No
     assert [replace(r, seconds=0.0) for r in rows[0]] == [replace(r, seconds=0.0) for r in rows[1]]
 
 
+def test_on_the_command_line(client: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def asked(*more: str) -> dict[str, Any]:
+        model = str(ROOT / "models/basics/md1k.spn")
+        assert main(["simulate", model, "--seed", "3", "--horizon", "2000", "--precision", "2%", "--json", *more]) == 0
+        data = json.loads(capsys.readouterr().out)
+        del data["seconds"]
+        return data
+
+    there = asked("--cluster", client.scheduler.address, "--checkpoint", str(tmp_path / "run.ckpt"))
+    assert there == asked() == asked("--checkpoint", str(tmp_path / "run.ckpt"))
+
+
+def test_an_mpi_pool(tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if mpiexec is None:
+        pytest.skip("there is no mpiexec")
+    script = tmp_path / "by_mpi.py"
+    script.write_text(BY_MPI)
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    name, options = CASES["replications"]
+    here = spn.simulate(spn.load(name), seed=3, engine="compiled", **options).to_dict()["measures"]
+    assert json.loads(done.stdout) == json.loads(json.dumps(here)), done.stderr
+
+
 # --- what goes wrong --------------------------------------------------------------------------------------------------------------
 
 
@@ -170,7 +211,7 @@ class Breaking(Executor):
         elif self.good > -3:
             done.set_exception(BrokenExecutor("a process was terminated abruptly"))
         else:
-            raise BrokenExecutor("cannot schedule new futures")
+            raise OSError("the client is closed")
         return done
 
 
@@ -253,8 +294,6 @@ def test_nobody_there(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     from spn.sim import executors
 
     monkeypatch.setitem(sys.modules, "distributed", None)
