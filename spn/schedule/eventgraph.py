@@ -42,10 +42,16 @@ def obstacles(net: Net) -> Iterator[Diagnostic]:
     for p in net.places:
         if p.capacity is not None:
             yield _refusal(f"place {p.name} has a capacity", p.span)
-        for kind, role in ((ArcKind.OUTPUT, "put tokens into"), (ArcKind.INPUT, "take tokens from")):
-            users = [t.name for t in net.transitions if any(a.kind is kind and a.place == p.name for a in t.arcs)]
-            if len(users) > 1:
-                yield _refusal(f"{', '.join(users[:4])} all {role} {p.name}", p.span)
+    for kind, role in ((ArcKind.OUTPUT, "put tokens into"), (ArcKind.INPUT, "take tokens from")):
+        users: dict[str, dict[str, None]] = {}
+        for t in net.transitions:
+            for a in t.arcs:
+                if a.kind is kind:
+                    users.setdefault(a.place, {})[t.name] = None
+        spans = {p.name: p.span for p in net.places}
+        for place, names in users.items():
+            if len(names) > 1:
+                yield _refusal(f"{', '.join(list(names)[:4])} all {role} {place}", spans[place])
 
 
 def _refusal(what: str, span: Span | None) -> Diagnostic:

@@ -95,8 +95,8 @@ def _details(model: Model, found: Rhythm, values: dict[str, Fraction | None]) ->
 
 def _notes(model: Model, found: Rhythm) -> Iterator[str]:
     unit = "" if model.unitless else " s"
-    cycles = dict.fromkeys(c for c in found.slowest if c is not None)
-    for c in sorted(cycles, key=lambda c: -c.ratio)[:3]:
+    cycles = {id(c): c for c in found.slowest if c is not None}  # one object a part: hashing thousands of long cycles takes its time
+    for c in sorted(cycles.values(), key=lambda c: -c.ratio)[:3]:
         names = [model.net.transitions[e.head].name for e in c.edges]
         tokens = sum(e.tokens for e in c.edges)
         where = f"{_some(names)} (through {_some([e.label for e in c.edges])})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
@@ -19,7 +19,7 @@ from spn.errors import AnalysisError, Diagnostic, nearest, refuse
 from spn.model import Model
 from spn.net.model import Timed, timed
 from spn.provenance import provenance
-from spn.result import Result, Value
+from spn.result import RecurrentClass, Result, Value
 from spn.show.text import number
 from spn.solvers import ctmc, questions
 from spn.solvers.exactly import once
@@ -113,7 +113,7 @@ def compute(model: Model, options: Options | None = None, *, reason: str = "") -
         measures=found.measures(),
         residual=found.results[-1].residual,
         converged=found.converged(),
-        classes=found.results[-1].classes,
+        classes=found.classes(),
         details=found.details(),
         notes=tuple(found.notes()),
         seconds=time.perf_counter() - began,
@@ -208,6 +208,14 @@ class _Answer:
             found[name] = replace(v, value=end.value, half_width=error)
         return found
 
+    def classes(self) -> tuple[RecurrentClass, ...]:
+        """Those of the highest order; chances and values extrapolated, where every order has the same classes."""
+        last = self.results[-1].classes
+        every = [{(c.kind, tuple(c.marking.items())): c for c in r.classes} for r in self.results]
+        if self.options.phases != "converging" or not self.growing() or any(found.keys() != every[-1].keys() for found in every):
+            return last
+        return tuple(_limits([found[c.kind, tuple(c.marking.items())] for found in every]) for c in last)
+
     def converged(self) -> bool:
         own = all(r.converged for r in self.results)
         return own and (not self.growing() or all(self._close(m.name) for m in self.model.measures))
@@ -251,5 +259,11 @@ class _Answer:
         if self.stopped:
             yield self.stopped
         yield from (n for n in self.results[-1].notes if "expanded exactly into phases" not in n)
-        if self.results[-1].classes:
+        if self.results[-1].classes and self.classes() is self.results[-1].classes:
             yield "the values of the classes are those of the highest order, not extrapolated"
+
+
+def _limits(same: Sequence[RecurrentClass]) -> RecurrentClass:
+    """One class, by growing orders."""
+    measures = {name: limit([c.measures[name] for c in same]).value for name in same[-1].measures}
+    return replace(same[-1], probability=min(1.0, max(0.0, limit([c.probability for c in same]).value)), measures=measures)

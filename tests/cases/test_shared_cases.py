@@ -50,6 +50,36 @@ def model(folder: Path) -> tuple[Model, dict[str, float], dict[str, Any]]:
 
 
 @needs_cases
+def test_by_other_exact_methods() -> None:
+    """Those that are no Markov chains and yet solved exactly: constant delays, repeated work. There are some, and all are right."""
+    from spn.solvers import may_solve
+    from spn.solvers.choose import otherwise_exact
+
+    solved = []
+    for folder in CASES:
+        m, right, _ = model(folder)
+        result = otherwise_exact(m) if may_solve(m) else None
+        if result is not None:
+            assert {n: result[n] for n in right} == pytest.approx(right, rel=1e-8, abs=1e-12)
+            solved.append(folder.name)
+    assert {"marked-graph-ring3", "two-deterministic-clocks"} <= set(solved)
+
+
+@needs_cases
+@pytest.mark.parametrize("name", ["md1k-4", "md1k10", "fork-join-det-exp", "rejuvenation-det-clock", "preempt-repeat-det"])
+def test_by_phases(name: str) -> None:
+    """One general law at a time: 1e-6, and within the error stated."""
+    from spn.solvers import solve
+
+    m, right, _ = model(next(f for f in CASES if f.name == name))
+    result = solve(m, method="phase-type")
+    for n, value in right.items():
+        v = result.measures[n]
+        assert v.half_width is not None
+        assert abs(v.value - value) <= min(1e-6 * max(1.0, abs(value)), v.half_width + 1e-9)
+
+
+@needs_cases
 @pytest.mark.parametrize("folder", CASES, ids=lambda f: f.name)
 def test_exact(folder: Path) -> None:
     from spn.solvers import may_solve, solve
