@@ -128,7 +128,7 @@ METHODS: Final[Mapping[str, Method]] = {
             exact=False,
             options=_names(meanfield.Options),
             may=meanfield.may,
-            compute=lambda model, o, reason: meanfield.compute(model, meanfield.Options(**o), reason=reason),
+            compute=lambda model, o, reason: meanfield.compute(model, meanfield.Options(**o)),  # says what it found instead
         ),
         Method(
             name=simulation.NAME,
