@@ -218,7 +218,7 @@ def _joined(model: Model, results: Sequence[Result]) -> Result:
     assert first.provenance is not None
     return replace(
         first,
-        reason="; ".join(dict.fromkeys(r.reason for r in results)),
+        reason="; ".join(dict.fromkeys(part for r in results for part in r.reason.split("; "))),
         measures={m.name: values[m.name] for m in model.measures if m.name in values},
         converged=all(r.converged for r in results),
         classes=next((r.classes for r in results if r.classes), ()),

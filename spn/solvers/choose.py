@@ -112,11 +112,11 @@ def _candidates(model: Model, *, chain: bool) -> Iterator[tuple[str, dict[str, A
         yield maxplus.NAME, {}
     if not conditioning.may(model):
         yield conditioning.NAME, {}
-    if not mrp.may(model):
-        yield mrp.NAME, {"max_states": AUTO_REGENERATIVE}
     if not schedule.may(model):
         size = len(model.net.places) + len(model.net.transitions)
         yield schedule.NAME, {"max_states": max(100, min(AUTO_SCHEDULE, AUTO_SCHEDULE_WORK // size))}
+    if not mrp.may(model):
+        yield mrp.NAME, {"max_states": AUTO_REGENERATIVE}
 
 
 def _tried(model: Model, method: Method, options: Mapping[str, Any]) -> Result | Sequence[Diagnostic]:

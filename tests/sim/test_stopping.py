@@ -149,7 +149,7 @@ def test_expectations_of_what_never_happens(tmp_path: Path) -> None:
     file = tmp_path / "never.spn"
     file.write_text(NEVER + "expect never == 0 within abs 1e-4  expect never < 1e-3")
     assert [v.outcome for v in judge(spn.load(file), by_method("simulate", 1))] == [Outcome.PASS, Outcome.PASS]
-    file.write_text(NEVER + "expect never == 1e-7 within 1 %")
+    file.write_text(NEVER + "expect never == 1e-9 within 1 %")
     assert [v.outcome for v in judge(spn.load(file), by_method("simulate", 1, max_seconds=5.0))] == [Outcome.UNDECIDED]
 
 
