@@ -30,7 +30,7 @@ from spn.sim.estimate import Function, Interval, averages, measure_function, nev
 from spn.sim.executors import site_of
 from spn.sim.longrun import Batches, Collector, Group, Irregular, Outcome, Replications, Sample, collect, over_horizon, until_settled
 from spn.sim.magnitude import magnitude
-from spn.sim.mixture import MOST_CLASSES, ByClass
+from spn.sim.mixture import MOST_CLASSES, ByClass, Evaded
 from spn.sim.proof import FEW, Proofs
 from spn.sim.quantiles import QuantileInterval, of_times
 from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, read_along, refusals
@@ -345,7 +345,10 @@ class _Run:
         how = "the exact chances of ending in each" if collector.exact is not None else "the chances of ending in each by many short runs"
         every = "by long runs in each class, " + how if len(self.graph.closed) > 1 else "in the marking in which every run comes to rest"
         self.reason = f"long-run averages, {every}"
-        return self._collect(collector)
+        try:
+            return self._collect(collector)
+        except Evaded:
+            return self._one_long_run()
 
     def _one_long_run(self) -> Outcome | None:
         """By regenerative cycles where a marking to regenerate in is found, else by batches of equally many firings."""
