@@ -53,13 +53,14 @@ def model(folder: Path) -> tuple[Model, dict[str, float], dict[str, Any]]:
 def test_by_other_exact_methods() -> None:
     """Those that are no Markov chains and yet solved exactly: constant delays, repeated work. There are some, and all are right."""
     from spn.solvers import may_solve
-    from spn.solvers.choose import otherwise_exact
+    from spn.result import Result
+    from spn.solvers.choose import exactly
 
     solved = []
     for folder in CASES:
         m, right, _ = model(folder)
-        result = otherwise_exact(m) if may_solve(m) else None
-        if result is not None:
+        result = exactly(m) if may_solve(m) else None
+        if isinstance(result, Result):
             assert {n: result[n] for n in right} == pytest.approx(right, rel=1e-8, abs=1e-12)
             solved.append(folder.name)
     assert {"marked-graph-ring3", "two-deterministic-clocks"} <= set(solved)

@@ -86,6 +86,7 @@ measure early  = E(#v)
         ("timed go : a -> b ~ det(1) servers inf\nimmediate meet : 3*b -> 3*c", "come to rest in c"),
         ("timed go : a -> b ~ det(1) servers inf\nimmediate meet : 3*b -> 3*a when #a == 0", "has a condition"),
         ("timed go : a -> b ~ det(1) servers inf\ntimed no : a -> c ~ det(2) servers inf\nimmediate meet : 3*b -> 3*a", "compete"),
+        ("timed go : a -> b ~ det(1) servers inf\ntimed no : b -> c ~ det(2)\nimmediate meet : 3*b -> 3*a", "compete"),
         ("timed go : a -> b ~ det(1) servers inf\nimmediate back : b -> a", "never wait for others"),
         ("timed go : a -> b ~ pareto(alpha = 1, scale = 1) servers inf\nimmediate meet : 3*b -> 3*a", "mean of go is inf"),
         (
@@ -111,3 +112,21 @@ def test_a_cycle_without_time_is_an_error():
     text = "units none\nplace a = 2, b\nimmediate x : a -> b\nimmediate y : 2*b -> 2*a\nmeasure m = throughput(x)\n"
     with pytest.raises(AnalysisError, match="takes no time"):
         solve(parse(text), method="fork-join")
+
+
+def test_what_interrupts_a_gate_is_no_round():
+    """Work of a job and a machine that may fail meanwhile: E[T] = (e^(f w) - 1) (1 / f + 1 / r) (V. F. Nicola, 1986)."""
+    text = """units none
+place job = 1
+place up = 1
+place down, done
+timed work   : job, up -> done, up ~ det(1.5)
+timed fail   : up -> down ~ exp(rate = 0.4)
+timed repair : down -> up ~ exp(rate = 2)
+timed next   : done -> job ~ exp(rate = 1)
+measure x = throughput(work)
+"""
+    model = parse(text)
+    assert any("compete" in d.message for d in forkjoin.may(model))
+    result = solve(model)
+    assert (result.method, result["x"]) == ("mrp", pytest.approx(0.283673463395253, rel=1e-12))
