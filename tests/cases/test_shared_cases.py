@@ -52,8 +52,8 @@ def model(folder: Path) -> tuple[Model, dict[str, float], dict[str, Any]]:
 @needs_cases
 def test_by_other_exact_methods() -> None:
     """Those that are no Markov chains and yet solved exactly: constant delays, repeated work. There are some, and all are right."""
-    from spn.solvers import may_solve
     from spn.result import Result
+    from spn.solvers import may_solve
     from spn.solvers.choose import exactly
 
     solved = []
