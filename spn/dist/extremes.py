@@ -41,7 +41,7 @@ def mean_of_largest(laws: Sequence[tuple[Law, int]]) -> tuple[float, float]:
             largest = -np.expm1((counts * np.log(below)).sum(axis=0))
         return np.vstack([largest, 1.0 - below])
 
-    total, error = _integrate(beyond, breakpoints([law for law, _ in laws]))
+    total, error = integrate(beyond, breakpoints([law for law, _ in laws]))
     tails = [max(0.0, law.mean() - part) for (law, _), part in zip(laws, total[1:], strict=True)]
     tail = math.fsum(n * t for (_, n), t in zip(laws, tails, strict=True) if t > 1e-14 * total[0])
     return float(total[0]) + tail, float(error[0] + sum(n * e for (_, n), e in zip(laws, error[1:], strict=True)))
@@ -59,7 +59,7 @@ def breakpoints(laws: Sequence[Law]) -> Floats:
     return np.array(sorted(t for t in found if t >= 0))
 
 
-def _integrate(f: Callable[[Floats], Floats], points: Floats) -> tuple[Floats, Floats]:
+def integrate(f: Callable[[Floats], Floats], points: Floats) -> tuple[Floats, Floats]:
     """Integrals of the rows of ``f`` from the first to the last of ``points``, and estimates of their errors."""
     low, high = points[:-1], points[1:]
     total = error = np.zeros(1)

@@ -40,13 +40,13 @@ def explore(
     limits = limits or Limits()
     graph = small_graph(net, limits, narrow=narrow, compiled=compiled, canonical=canonical)
     if graph is not None:
-        return _from_graph(net, graph, rewards, limits)
+        return state_space_of(net, graph, rewards, limits)
     from spn.reach.large import chain
 
-    return chain(semantics.rules(net), rewards, limits) or _from_graph(net, large_graph(net, limits), rewards, limits)
+    return chain(semantics.rules(net), rewards, limits) or state_space_of(net, large_graph(net, limits), rewards, limits)
 
 
-def _from_graph(net: Net, graph: Graph, rewards: Sequence[Primitive], limits: Limits) -> StateSpace:
+def state_space_of(net: Net, graph: Graph, rewards: Sequence[Primitive], limits: Limits) -> StateSpace:
     """The chain on the tangible markings of a reachability graph."""
     r = semantics.rules(net)
     firing = [p for p in dict.fromkeys(rewards) if isinstance(p, FiringRate)]

@@ -39,10 +39,11 @@ NOT_ONE = frozenset({"E0660", "E0662", "E0663", "E0664", "E0630"})  # found in t
 
 def may(model: Model) -> list[Diagnostic]:
     """Why the method does not apply, as far as shows without the state space; each reason with its place in the text."""
-    return [*chain.from_iterable(_refusals_of(t) for t in timed(model.net)), *questions.refusals(model), *_unanswered(model)]
+    return [*chain.from_iterable(refusals_of(t) for t in timed(model.net)), *questions.refusals(model), *_unanswered(model)]
 
 
-def _refusals_of(t: Timed) -> Iterator[Diagnostic]:
+def refusals_of(t: Timed) -> Iterator[Diagnostic]:
+    """Why the clock of a transition has no law of work that is drawn alike in all markings."""
     yield from (d for d in ctmc.refusals_of(t) if d.code != "E0610")
     if t.law.phase_type() is None and not 0 < t.law.mean() < math.inf:
         size = "infinite" if t.law.mean() else "0"

@@ -101,8 +101,8 @@ class _Follower:
         waiting: dict[str, int] = {}
         for b in branches:
             waiting[b.end] = waiting.get(b.end, 0) + b.tokens
-        for place in waiting:  # all of them: whatever else takes from one would compete
-            gate = self._gate(place)
+        gates = [self._gate(place) for place in waiting]  # of every place: whatever else takes a token competes with the gate
+        gate = gates[0]
         if inputs(gate) != waiting:
             raise _Wrong(f"{gate.name} does not take all tokens at once: there are {_text(waiting)}", gate.span)
         return Phase(branches=branches, gate=gate.name, waiting=waiting, timed=gate if isinstance(gate, Timed) else None)
