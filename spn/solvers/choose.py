@@ -16,7 +16,7 @@ from spn.solvers.properties import findings, only
 
 AUTO_STATES = 2_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
 AUTO_REGENERATIVE = 200_000  # markings up to which `auto` solves a net with one general clock at a time
-AUTO_SCHEDULE = 20_000  # states of a schedule that `auto` enumerates, fewer where a net is large:
+AUTO_SCHEDULE = 5_000  # states of a schedule that `auto` enumerates, fewer where a net is large:
 AUTO_SCHEDULE_WORK = 1_000_000  # times places and transitions
 MANY_STATES = 50_000  # from which `auto` takes a product form rather than the state space
 NO_CHAIN = frozenset({"E0600", "E0602", "E0603", "E0605"})  # unbounded, too large, overflow: found while the state space is built
@@ -152,6 +152,10 @@ def _known(method: str, options: Mapping[str, Any]) -> None:
     allowed = METHODS[method].options if method in METHODS else CHAIN_OPTIONS | SIMULATION_OPTIONS
     for name in options:
         if name not in allowed:
+            owners = [m.name for m in METHODS.values() if name in m.options]
+            if owners:
+                message = f"{name} is no option of method {method}, but of {' and '.join(owners)}"
+                raise refuse(AnalysisError, "E0616", message, help=f"leave it out, or choose the method: {owners[0]}")
             raise _unknown(f"option of method {method}", name, sorted(allowed))
 
 
