@@ -20,6 +20,7 @@ METHODS: Final = (  # the keys of spn.solvers.methods.METHODS, which is not load
     "fork-join",
     "max-plus",
     "mrp",
+    "semi-markov",
     "conditioning",
     "schedule",
     "phase-type",

@@ -124,10 +124,21 @@ def _crossing(arguments: argparse.Namespace) -> int:
 
     with Progress() as progress:
         found = crossing_of(
-            paths, (name, low, high), parameters=given, method=arguments.method, progress=progress.show, **_counted(arguments), **sampling
+            paths,
+            (name, low, high),
+            parameters=given,
+            method=_how(arguments.method),
+            progress=progress.show,
+            **_counted(arguments),
+            **sampling,
         )
     _answer(found, calibration, arguments, crossing_grid, crossing_lines)
     return _code(found.interrupted, not found.complete)
+
+
+def _how(method: str) -> str:
+    """What `--method` means for a crossing: an exact method is the one that applies to each model."""
+    return method if method in ("auto", "simulate") else "exact"
 
 
 def _best(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ rules between the places where a law has a jump or a kink, or a sum over its ato
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,11 @@ class Runner:
             for v, p in leaf.law.atoms() or ():
                 found.append((self.factor * (float(leaf.shift) + float(leaf.scale) * float(v)), leaf.prob * p))
         return found
+
+    def kinks(self) -> list[float]:
+        """Where the support of a leaf without atoms begins and ends."""
+        found = [(leaf, float(x)) for leaf in self.smooth() for x in leaf.law.quantile(np.array([0.0, 1.0])) if np.isfinite(x)]
+        return [self.factor * (float(leaf.shift) + float(leaf.scale) * x) for leaf, x in found]
 
     def smooth(self) -> list[Leaf]:
         """The leaves without atoms."""
@@ -75,7 +80,7 @@ class Race:
         own = [r.factor * breakpoints([r.law]) for r in self.runners]
         found = np.unique(np.concatenate([*own, RATES / self.rate if self.rate else np.zeros(0), np.zeros(1)]))
         end = float(found[-1]) or 1.0
-        further = []
+        further: list[float] = []
         while len(further) < DOUBLINGS and float(self.survival(np.array([end]))[0]) * end > NEGLIGIBLE * self._scale():
             end *= 2
             further.append(end)
@@ -139,7 +144,7 @@ def _time(u: Floats, runner: Runner, leaf: Leaf) -> Floats:
     return np.asarray(runner.factor * (float(leaf.shift) + float(leaf.scale) * inner))
 
 
-def _cells(f, low: Floats, high: Floats) -> Floats:  # type: ignore[no-untyped-def]
+def _cells(f: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
     """Integrals over cells by one Gauss rule each; empty ones are 0."""
     found = np.zeros(len(low))
     some = high > low
@@ -149,6 +154,3 @@ def _cells(f, low: Floats, high: Floats) -> Floats:  # type: ignore[no-untyped-d
         at = (low[some] + half)[:, None] + half[:, None] * x
         found[some] = (np.asarray(f(at.ravel())).reshape(at.shape) @ w) * half
     return found
-
-
-__all__: Sequence[str] = ("Race", "Runner")

@@ -95,7 +95,7 @@ class _Steps:
     def __init__(self, p: Regenerative, lives: Sequence[Sequence[tuple[Fraction, float]]], times: Sequence[Fraction], length: int) -> None:
         self.p, self.lives, n = p, lives, p.n
         self.q = float((p.kept.sums() + p.events.sums()).max(initial=0.0))
-        unit = _common([x for found in lives for x, _ in found]) or max(times[-1], Fraction(1))
+        unit = common([x for found in lives for x, _ in found]) or max(times[-1], Fraction(1))
         parts = math.ceil(float(unit) * self.q / STEP)
         self.parts = max(1, math.ceil(parts / length))
         self.unit, self.h = unit, unit / self.parts
@@ -193,7 +193,7 @@ class _Steps:
         )
 
 
-def _common(values: Sequence[Fraction]) -> Fraction | None:
+def common(values: Sequence[Fraction]) -> Fraction | None:
     """The greatest number of which all values are multiples."""
     found: Fraction | None = None
     for v in values:

@@ -94,7 +94,7 @@ def takes_any_time(law: Law) -> bool:
 def time_limited(net: Net, r: Rules, graph: Graph) -> str:
     """The transitions because of whose times some markings of the graph may never be met; empty where there are none. ``r`` are the rules
     of the net without its times."""
-    bounded = [i for i, t in enumerate(net.transitions) if isinstance(t, Timed) and _is_bounded(t)]
+    bounded = [i for i, t in enumerate(net.transitions) if isinstance(t, Timed) and is_bounded(t)]
     if not bounded:
         return ""
     b = many.batch(r)
@@ -408,7 +408,7 @@ def firing_in(final: Ints, label: Ints, graph: Graph, transitions: int) -> Bools
     return fired
 
 
-def _is_bounded(t: Timed) -> bool:
+def is_bounded(t: Timed) -> bool:
     """Whether the time that a clock takes is bounded below or above, or read from the marking."""
     scaled = not isinstance(t.scale, Number) or not t.scale.value > 0
     delayed = t.transfer is not None and t.transfer.latency > 0

@@ -1,8 +1,9 @@
 """The tangible markings of a net in which every firing starts all clocks anew, but for exponential ones: a semi-Markov process.
 
-In each marking the clocks race from the start (:mod:`spn.dist.race`). Long-run fractions of time, and means of first passages, depend on the
-chances of the race and on the mean of its length alone: they are those of the Markov chain with rates chance / mean (E. Cinlar,
-Introduction to Stochastic Processes, 1975, ch. 10)."""
+In each marking the clocks race from the start (:mod:`spn.dist.race`). Long-run fractions of time, and means of first passages, depend on
+the chances of the race and on the mean of its length alone: they are those of the Markov chain with rates chance / mean (E. Cinlar,
+Introduction to Stochastic Processes, 1975, ch. 10).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from spn.net.model import Net, Timed, timed, transition_index
 from spn.reach import batch as many
 from spn.reach.explore import state_space_of
 from spn.reach.graph import explore_graph
-from spn.reach.space import Bools, Floats, Graph, Ints, Limits, StateSpace
+from spn.reach.space import Floats, Ints, Limits, StateSpace
 from spn.reach.vanishing import passages
 
 CODE = "E0683"
@@ -132,13 +133,11 @@ class _Explored:
             mean, first, off = known[race]
             error = max(error, off)
             place = [k for k, t in enumerate(fired) if t is not None]
-            weight[arcs[place]] = first / mean if len(place) else 0.0
+            weight[arcs[place]] = first / mean if place else 0.0
             races.append(race)
             ways.append(tuple(_ways([ends[k] for k in own.tolist()], fired, graph.weight[arcs], race.rate)))
         changed = replace(graph, weight=weight)
-        return SemiMarkov(
-            space=state_space_of(self.plain, changed, wanted, self.limits), races=tuple(races), ways=tuple(ways), error=error
-        )
+        return SemiMarkov(space=state_space_of(self.plain, changed, wanted, self.limits), races=tuple(races), ways=tuple(ways), error=error)
 
     def _race(self, fired: Sequence[Timed | None], weight: Floats) -> Race:
         runners = [
@@ -174,6 +173,3 @@ def _ways(ends: Sequence[tuple[Ints, Floats]], fired: Sequence[Timed | None], we
             found.append(Way(runner=runner, targets=targets, chances=chances))
             runner += 1
     return found
-
-
-__all__ = ["Bools", "Graph", "SemiMarkov", "Way", "general", "semi_markov"]

@@ -25,7 +25,10 @@ ACCURATE = 1e-9  # by how much chances may miss 1
 
 
 def chances(graph: MarkingGraph) -> Floats | None:
-    """The probability of ending in each closed class, None where the markings on the way there are no Markov chain."""
+    """The probability of ending in each closed class, None where the markings on the way there are no Markov chain, or times may keep a
+    run out of all classes."""
+    if graph.evadable:
+        return None
     r = semantics.rules(graph.net)
     home = graph.class_of()
     transient = [m for m in graph.successors if m not in home]

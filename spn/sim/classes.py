@@ -1,7 +1,8 @@
 """The closed classes of a net's markings, where the net is small enough to see all of them before a run.
 
 Only markings are looked at, not clocks: a transition that can fire in a marking is taken to fire there sooner or later. So more may look
-possible than the laws allow, never less; a net with one closed class that is no single absorbing marking has one long run.
+possible than the laws allow, never less; a net with one closed class that is no single absorbing marking has one long run. Where two clocks
+of bounded times run at once on a circle outside of the closed classes, that need not be so: a run may go round there for ever.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from spn.errors import SpnError
 from spn.net import semantics
-from spn.net.model import Marking, Net, initial_marking
+from spn.net.model import Marking, Net, Timed, Transition, initial_marking
 from spn.net.semantics import Rules
 
 BUDGET = 20_000  # enablings looked at
@@ -32,6 +33,12 @@ class MarkingGraph:
     net: Net
     successors: Mapping[Marking, tuple[Marking, ...]]
     closed: tuple[ClosedClass, ...]
+    evadable: bool = False  # times may keep a run out of all closed classes for ever
+
+    @property
+    def lasting(self) -> tuple[Marking, ...]:
+        """The markings that may count in the long run."""
+        return tuple(self.successors) if self.evadable else tuple(m for c in self.closed for m in c.markings)
 
     @property
     def one_long_run(self) -> bool:
@@ -46,18 +53,37 @@ class MarkingGraph:
 def marking_graph(net: Net) -> MarkingGraph | None:
     """The markings reachable from the initial one; None where the net is too large, or means nothing in some marking (which the run will
     report if it gets there)."""
+    r = semantics.rules(net)
     try:
-        graph = _graph(semantics.rules(net))
+        graph = _graph(r)
+        if graph is None:
+            return None
+        components = [frozenset(c) for c in _components(graph)]
+        closed = [c for c in components if all(set(graph[m]) <= c for m in c)]
+        passing = [c for c in components if c not in closed and any(s in c for m in c for s in graph[m])]
+        evadable = any(_timed_apart(r, m) for c in passing for m in c)
     except SpnError:
         return None
-    if graph is None:
-        return None
-    closed = tuple(
-        ClosedClass(markings=frozenset(c), absorbing=len(c) == 1 and not graph[next(iter(c))])
-        for c in _components(graph)
-        if all(set(graph[m]) <= c for m in c)
+    return MarkingGraph(
+        net=net,
+        successors=graph,
+        closed=tuple(ClosedClass(markings=c, absorbing=len(c) == 1 and not graph[next(iter(c))]) for c in closed),
+        evadable=evadable,
     )
-    return MarkingGraph(net=net, successors=graph, closed=closed)
+
+
+def _timed_apart(r: Rules, m: Marking) -> bool:
+    """Whether two clocks whose times are bounded, below or above, run in a tangible marking, so that one may always be first."""
+    if semantics.enabled_immediates(r, m):
+        return False
+    running = (semantics.running_clocks(r, t, m) for t in r.timed if _is_bounded(r.transitions[t].transition))
+    return sum(running) > 1
+
+
+def _is_bounded(t: Transition) -> bool:
+    from spn.reach.properties import is_bounded
+
+    return isinstance(t, Timed) and is_bounded(t)
 
 
 def closed_classes(net: Net) -> tuple[ClosedClass, ...] | None:

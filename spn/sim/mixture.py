@@ -29,6 +29,11 @@ from spn.sim.streams import Crew, Stream
 from spn.sim.together import Runs
 
 MOST_CLASSES = 16  # with long runs inside; more are left to replications
+EVADED = 2**14  # firings without a class, after which runs that times may keep out of all of them are left to replications
+
+
+class Evaded(Irregular):
+    """Times keep a run out of all closed classes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +125,7 @@ class ByClass:
         self.home = graph.class_of()
         self.exact = chances(graph)
         self.ends: dict[int, int] = {}  # of each run, its class
-        self.arrivals = Runs(crew, partial(until_inside, home=self.home))
+        self.arrivals = Runs(crew, partial(until_inside, home=self.home, most=EVADED if graph.evadable else None))
         self.count = REPLICATIONS
         self.inside: dict[int, Batches] = {}
         self.resting = {c: resting(crew.net, crew.primitives, next(iter(k.markings))) for c, k in enumerate(graph.closed) if k.absorbing}
@@ -209,9 +214,9 @@ class ByClass:
         return engine
 
 
-def until_inside(crew: Crew, home: Mapping[Marking, int]) -> Callable[[Engine], tuple[Floats, Ended]]:
+def until_inside(crew: Crew, home: Mapping[Marking, int], most: int | None = None) -> Callable[[Engine], tuple[Floats, Ended]]:
     """Runs until in a class: the row is its index in ``home``, which gives the class of markings. They look ever more rarely whether they
-    are: a class is never left."""
+    are: a class is never left. After more than ``most`` firings without one they are taken never to get there."""
 
     def one(engine: Engine) -> tuple[Floats, Ended]:
         firings = 1
@@ -222,6 +227,8 @@ def until_inside(crew: Crew, home: Mapping[Marking, int]) -> Callable[[Engine], 
                 return np.array([float(c)]), Ended(key=c, marking=engine.marking, still=still, size=0)
             if still:
                 raise Irregular("a run came to rest in a marking in which more could happen")
+            if most is not None and firings > most:
+                raise Evaded("a run does not get into the markings that are never left")
             firings *= 2
 
     return one

@@ -30,7 +30,7 @@ class Proofs:
         self._rules = None if graph is None else semantics.rules(graph.net)
         self._markings: tuple[Marking, ...] = ()
         if graph is not None:
-            self._markings = tuple(m for c in graph.closed for m in c.markings) if closed else tuple(graph.successors)
+            self._markings = graph.lasting if closed else tuple(graph.successors)
 
     def unseen(self, p: Primitive, value: float) -> bool:
         """Whether a primitive that had the same ``value`` in all batches may yet have others: a firing rate of 0 though the transition can

@@ -30,7 +30,7 @@ from spn.sim.estimate import Function, Interval, averages, measure_function, nev
 from spn.sim.executors import site_of
 from spn.sim.longrun import Batches, Collector, Group, Irregular, Outcome, Replications, Sample, collect, over_horizon, until_settled
 from spn.sim.magnitude import magnitude
-from spn.sim.mixture import MOST_CLASSES, ByClass
+from spn.sim.mixture import MOST_CLASSES, ByClass, Evaded
 from spn.sim.proof import FEW, Proofs
 from spn.sim.quantiles import QuantileInterval, of_times
 from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, read_along, refusals
@@ -218,7 +218,7 @@ def _joined(model: Model, results: Sequence[Result]) -> Result:
     assert first.provenance is not None
     return replace(
         first,
-        reason="; ".join(dict.fromkeys(r.reason for r in results)),
+        reason="; ".join(dict.fromkeys(part for r in results for part in r.reason.split("; "))),
         measures={m.name: values[m.name] for m in model.measures if m.name in values},
         converged=all(r.converged for r in results),
         classes=next((r.classes for r in results if r.classes), ()),
@@ -345,7 +345,10 @@ class _Run:
         how = "the exact chances of ending in each" if collector.exact is not None else "the chances of ending in each by many short runs"
         every = "by long runs in each class, " + how if len(self.graph.closed) > 1 else "in the marking in which every run comes to rest"
         self.reason = f"long-run averages, {every}"
-        return self._collect(collector)
+        try:
+            return self._collect(collector)
+        except Evaded:
+            return self._one_long_run()
 
     def _one_long_run(self) -> Outcome | None:
         """By regenerative cycles where a marking to regenerate in is found, else by batches of equally many firings."""

@@ -42,7 +42,7 @@ class Trial:
         """All values, where all markings are known (in the long run those of closed classes); else those met in trial runs."""
         if graph is not None:
             r = semantics.rules(graph.net)
-            inside = (m for c in graph.closed for m in c.markings) if self.horizon is None else graph.successors
+            inside = graph.lasting if self.horizon is None else graph.successors
             try:
                 every = {measured(r, self.expression, m) for m in inside}
                 return Support(tuple(sorted(every)), integral(self.expression), complete=True)

@@ -9,7 +9,9 @@ from spn.errors import AnalysisError, Diagnostic, SpnError
 from spn.expr.nodes import constant
 from spn.measure import Average, FiringRate, Horizon, Measure, Primitive, Throughput, TimeAverage, primitives
 from spn.model import Model
+from spn.result import Result
 from spn.solvers import ctmc
+from spn.solvers.choose import exactly
 
 MOST_STATES = 200_000  # beyond, simulating is cheaper than what it is compared with
 
@@ -61,10 +63,13 @@ def exact_value(model: Model, measure: Measure, over: Averaged) -> float:
 
 
 def _solved(model: Model) -> dict[str, float]:
-    refused = ctmc.may(model)
-    if refused:
-        raise AnalysisError(*refused)
-    result = ctmc.compute(model, ctmc.Options(max_states=MOST_STATES))
+    if ctmc.may(model):
+        found = exactly(model)
+        if not isinstance(found, Result):
+            raise AnalysisError(*found)
+        result = found
+    else:
+        result = ctmc.compute(model, ctmc.Options(max_states=MOST_STATES))
     if not result.converged:
         raise ctmc.unsolved(result)
     return {name: v.value for name, v in result.measures.items()}

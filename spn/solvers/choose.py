@@ -10,18 +10,19 @@ from spn.delay import with_means
 from spn.errors import AnalysisError, Diagnostic, SpnError, nearest, refuse
 from spn.model import Model, checked
 from spn.result import Result
-from spn.solvers import conditioning, ctmc, forkjoin, maxplus, mrp, productform, schedule, simulation
+from spn.solvers import conditioning, ctmc, forkjoin, maxplus, mrp, productform, schedule, semimarkov, simulation
 from spn.solvers.methods import AUTO, CHAIN_OPTIONS, METHODS, SIMULATION_OPTIONS, Method
 from spn.solvers.properties import findings, only
 
 AUTO_STATES = 2_000_000  # beyond, `auto` simulates rather than spend minutes and gigabytes
 AUTO_REGENERATIVE = 200_000  # markings up to which `auto` solves a net with one general clock at a time
-AUTO_SCHEDULE = 20_000  # states of a schedule that `auto` enumerates, fewer where a net is large:
+AUTO_SEMI_MARKOV = 5_000  # markings up to which `auto` solves a net whose clocks are all drawn anew at every firing
+AUTO_SCHEDULE = 5_000  # states of a schedule that `auto` enumerates, fewer where a net is large:
 AUTO_SCHEDULE_WORK = 1_000_000  # times places and transitions
 MANY_STATES = 50_000  # from which `auto` takes a product form rather than the state space
 NO_CHAIN = frozenset({"E0600", "E0602", "E0603", "E0605"})  # unbounded, too large, overflow: found while the state space is built
 NO_SCHEDULE = frozenset({"E0671", "E0672"})  # no repetition soon enough, a question that a schedule does not answer
-GIVES_UP = NO_CHAIN | NO_SCHEDULE | mrp.NOT_ONE | {"E0679"}  # what shows only while a method computes: then the next is tried
+GIVES_UP = NO_CHAIN | NO_SCHEDULE | mrp.NOT_ONE | {"E0679", "E0683"}  # what shows only while a method computes: then the next is tried
 
 
 def may_solve(model: Model) -> list[Diagnostic]:
@@ -36,7 +37,8 @@ def solve(model: Model, method: str = AUTO, **options: Any) -> Result:
 
     - ``"ctmc"``: the Markov chain of the markings; ``"product-form"``: closed networks of any size (:mod:`spn.solvers.productform`);
       ``"fork-join"``: rounds with a barrier (:mod:`spn.solvers.forkjoin`); ``"mrp"``: one clock at a time that is neither exponential nor
-      phase-type (:mod:`spn.solvers.mrp`); ``"max-plus"`` and ``"schedule"``: delays that are constant, or have finitely many values, in
+      phase-type (:mod:`spn.solvers.mrp`); ``"semi-markov"``: any number of them, all drawn anew at every firing
+      (:mod:`spn.solvers.semimarkov`); ``"max-plus"`` and ``"schedule"``: delays that are constant, or have finitely many values, in
       fractions; ``"conditioning"``: one clock that repeats its work. All exact;
     - ``"phase-type"``: every general law replaced by phases, with an estimate of the error (:mod:`spn.solvers.phasetype`); ``"meanfield"``:
       the fluid limit of large populations with its 1/N correction (:mod:`spn.solvers.meanfield`); ``"simulate"`` takes every model.
@@ -81,7 +83,8 @@ def exactly(model: Model, options: Mapping[str, Any] | None = None) -> Result | 
         found = _tried(model, METHODS[name], {**limits, **_of(options or {}, METHODS[name].options)})
         if isinstance(found, Result):
             return found
-        why = found or why
+        if name != semimarkov.NAME:  # the last resort: what the others say tells more
+            why = found or why
     if refused:
         _neither(refused, model)
     elif also := simulation.may(model):
@@ -112,11 +115,13 @@ def _candidates(model: Model, *, chain: bool) -> Iterator[tuple[str, dict[str, A
         yield maxplus.NAME, {}
     if not conditioning.may(model):
         yield conditioning.NAME, {}
-    if not mrp.may(model):
-        yield mrp.NAME, {"max_states": AUTO_REGENERATIVE}
     if not schedule.may(model):
         size = len(model.net.places) + len(model.net.transitions)
         yield schedule.NAME, {"max_states": max(100, min(AUTO_SCHEDULE, AUTO_SCHEDULE_WORK // size))}
+    if not mrp.may(model):
+        yield mrp.NAME, {"max_states": AUTO_REGENERATIVE}
+    if not semimarkov.may(model):
+        yield semimarkov.NAME, {"max_states": AUTO_SEMI_MARKOV}
 
 
 def _tried(model: Model, method: Method, options: Mapping[str, Any]) -> Result | Sequence[Diagnostic]:
@@ -152,6 +157,10 @@ def _known(method: str, options: Mapping[str, Any]) -> None:
     allowed = METHODS[method].options if method in METHODS else CHAIN_OPTIONS | SIMULATION_OPTIONS
     for name in options:
         if name not in allowed:
+            owners = [m.name for m in METHODS.values() if name in m.options]
+            if owners:
+                message = f"{name} is no option of method {method}, but of {' and '.join(owners)}"
+                raise refuse(AnalysisError, "E0616", message, help=f"leave it out, or choose the method: {owners[0]}")
             raise _unknown(f"option of method {method}", name, sorted(allowed))
 
 

@@ -43,7 +43,7 @@ EQUAL = 1e-9  # relative difference below which exact values are equal
 WIDE = 100.0  # times: a range from which on the scan goes in equal ratios
 CLOSE, NEAR = 0.3, 0.1  # of the critical value: how near in its test statistic a root and an end of its interval are searched
 STEPS = 60  # of one search; each second one halves
-METHODS = ("auto", "ctmc", "simulate")
+METHODS = ("auto", "exact", "simulate")
 Progress = Callable[[str, float], None]
 
 
@@ -163,7 +163,8 @@ def crossing(
 ) -> Crossings:
     """Where a measure of two models is equal, over the values of the parameter ``over`` from ``low`` to ``high`` (base units).
 
-    ``method``: "ctmc" is exact, "simulate" estimates by ``replications`` of both models at each value, "auto" is exact where it can be.
+    ``method``: "exact" takes the exact method of each, "simulate" estimates by ``replications`` of both models at each value, "auto" is
+    exact where it can be.
     With ``horizon`` the measure is averaged over ``warmup`` to ``horizon`` (seconds), by either method; a simulation needs one. Without it
     is the long-run value.
 
@@ -206,7 +207,7 @@ def crossing(
         second=labels[1],
         unit=shown.unit,
         unit_factor=float(shown.unit_factor),
-        method="ctmc" if exact else "simulate",
+        method="exact" if exact else "simulate",
         reason=reason,
         crossings=tuple(search.crossings),
         points=tuple(search.points()),
@@ -293,9 +294,9 @@ def _curves(
         try:
             for x in ends:
                 exact.gap(x)
-            return exact, reason if method == "ctmc" else "the exact method answers both"
+            return exact, reason if method == "exact" else "exact methods answer both"
         except AnalysisError as error:
-            if method == "ctmc" or error.diagnostics[0].code == "E0631":
+            if method == "exact" or error.diagnostics[0].code == "E0631":
                 raise
             reason = why_not(error)
     if over.horizon is None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from spn.errors import Diagnostic
 from spn.model import Model
 from spn.result import Result
-from spn.solvers import conditioning, ctmc, forkjoin, maxplus, meanfield, mrp, phasetype, productform, schedule, simulation
+from spn.solvers import conditioning, ctmc, forkjoin, maxplus, meanfield, mrp, phasetype, productform, schedule, semimarkov, simulation
 
 Options = Mapping[str, Any]
 
@@ -97,6 +97,14 @@ METHODS: Final[Mapping[str, Method]] = {
             options=CHAIN_OPTIONS,
             may=mrp.may,
             compute=lambda model, o, reason: mrp.compute(model, ctmc.Options(**o), reason=reason),
+        ),
+        Method(
+            name=semimarkov.NAME,
+            title="any number of general clocks at once, all drawn anew at every firing",
+            exact=True,
+            options=CHAIN_OPTIONS,
+            may=semimarkov.may,
+            compute=lambda model, o, reason: semimarkov.compute(model, ctmc.Options(**o), reason=reason),
         ),
         Method(
             name=conditioning.NAME,

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from itertools import chain
 
+from spn.delay import is_mean
 from spn.errors import AnalysisError, Diagnostic
 from spn.expr.nodes import Node, constant, exact
 from spn.markov.delayed import Moment, moments
@@ -19,7 +20,7 @@ from spn.markov.firstpassage import mean_passage
 from spn.markov.regenerative import Regeneration, RegenerativeClass, regeneration
 from spn.markov.renewal import Clock, Renewal
 from spn.markov.transient import TooStiff
-from spn.measure import FiringRate, Horizon, Passage, Primitive, Quantile, Special, TimeAverage, primitives, ratio, value
+from spn.measure import Delay, FiringRate, Horizon, Passage, Primitive, Quantile, Special, TimeAverage, primitives, ratio, value
 from spn.model import Model
 from spn.net.clocked import Clocked, clocked, general
 from spn.net.expand import skeleton
@@ -58,6 +59,14 @@ def _unanswered(model: Model) -> Iterator[Diagnostic]:
     """Questions about times where a law has more than finitely many values, and quantiles of first passages."""
     others = [t for t in general(model.net) if t.law.atoms() is None]
     for q in questions.asked(model):
+        if isinstance(q, Delay) and not is_mean(q):
+            yield Diagnostic(
+                code="E0662",
+                message=f"how the time from {q.first} to {q.second} is distributed is not answered where a clock is neither exponential nor"
+                " phase-type",
+                span=q.span,
+                help="ask for its mean, or simulate",
+            )
         late = isinstance(q, Passage) and q.quantile is not None
         timely = isinstance(q, Horizon) or (isinstance(q, Passage) and q.within is not None)
         if late or (timely and others):

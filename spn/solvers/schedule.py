@@ -14,10 +14,12 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import chain
 
+from spn.delay import is_mean
 from spn.errors import AnalysisError, Diagnostic, refuse
 from spn.expr.evaluate import Undefined
 from spn.expr.nodes import Atom, Exact, Node, exact
 from spn.measure import (
+    Delay,
     FiringRate,
     Horizon,
     LinkRate,
@@ -77,6 +79,13 @@ def refusals_of(t: Timed) -> Iterator[Diagnostic]:
 
 def _questions(model: Model) -> Iterator[Diagnostic]:
     for q in questions.asked(model):
+        if isinstance(q, Delay) and not is_mean(q):
+            yield Diagnostic(
+                code="E0672",
+                message=f"a schedule does not tell how the time from {q.first} to {q.second} is distributed",
+                span=q.span,
+                help="ask for its mean, or simulate",
+            )
         if isinstance(q, Horizon) and q.start is None and isinstance(q.measure, Atom) and _is_throughput(q, model):
             yield Diagnostic(
                 code="E0672",

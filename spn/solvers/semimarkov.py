@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from fractions import Fraction
 from itertools import chain
 
+import numpy as np
+
 from spn.errors import AnalysisError, Diagnostic
-from spn.expr.nodes import Node
+from spn.expr.nodes import Node, exact
 from spn.markov import LongRun, long_run
-from spn.measure import Delay, FiringRate, Horizon, Passage, Primitive, Quantile, Special, TimeAverage, primitives, ratio, value
+from spn.markov.semimarkov import Moment, moments
+from spn.measure import Delay, FiringRate, Horizon, Measure, Passage, Primitive, Quantile, Special, TimeAverage, primitives, ratio, value
 from spn.model import Model
 from spn.net.model import Memory, Net, Timed, timed
 from spn.net.stopped import stopped_when
 from spn.provenance import provenance
 from spn.reach.semimarkov import CODE, SemiMarkov, general, semi_markov
+from spn.reach.space import Floats
 from spn.result import RecurrentClass, Result, Value
 from spn.solvers import ctmc, mrp, questions
 
@@ -44,18 +50,22 @@ def _unanswered(model: Model) -> Iterator[Diagnostic]:
     for q in questions.asked(model):
         match q:
             case Delay():
-                message = "times of tokens are not answered by semi-Markov processes"
-            case Passage(within=None, quantile=None) | Quantile(given=None):
+                what = "times of tokens"
+            case Passage(quantile=None) | Quantile(given=None):
                 continue
+            case Passage():
+                what = "quantiles of first passages"
             case Quantile():
-                message = "quantiles over firings are not answered by semi-Markov processes"
-            case _:
-                message = "values at a time are not answered by semi-Markov processes"
-        yield Diagnostic(code=CODE, message=message, span=q.span, help=HELP)
+                what = "quantiles over firings"
+            case Horizon(measure=m):
+                if not any(isinstance(p, FiringRate) for p in ratio(m, model.net).numerators):
+                    continue
+                what = "firings at a time, or over times,"
+        yield Diagnostic(code=CODE, message=f"{what} are not answered by semi-Markov processes", span=q.span, help=HELP)
 
 
 def compute(model: Model, options: ctmc.Options | None = None, *, reason: str = "") -> Result:
-    """The exact long-run values of all measures, and means of first passages.
+    """The exact long-run values of all measures and means of first passages; values at times with an estimated error.
 
     Raises AnalysisError where the method does not apply (a clock that outlives a firing among the reasons), the net is unbounded, or a
     limit is reached; SemanticsError where the net means nothing."""
@@ -69,7 +79,12 @@ def compute(model: Model, options: ctmc.Options | None = None, *, reason: str = 
         method=NAME,
         reason=reason or "every firing starts all clocks anew, but for exponential ones: a semi-Markov process",
         measures={
-            m.name: Value(value=value(m.body, model.net, found.known), unit=m.unit, unit_factor=float(m.unit_factor))
+            m.name: Value(
+                value=value(m.body, model.net, found.known),
+                half_width=found.off(m),
+                unit=m.unit,
+                unit_factor=float(m.unit_factor),
+            )
             for m in model.measures
         },
         residual=max(found.answers.residual, found.error),
@@ -88,6 +103,7 @@ class _Answer:
         self.answers = questions.Answers()
         self.known: dict[Primitive, float] = {}
         self.error = 0.0
+        self.errors: dict[Primitive, float] = {}
         self.process: SemiMarkov | None = None
         self.solved: LongRun | None = None
         wanted = tuple(dict.fromkeys(chain.from_iterable(primitives(m.body, model.net) for m in model.measures)))
@@ -96,6 +112,7 @@ class _Answer:
         lasting = [q for q in special if isinstance(q, Quantile)]
         if plain or lasting or not special:
             self._lasting(plain, lasting)
+        self._at_times([q for q in special if isinstance(q, Horizon)])
         for condition, asked in questions.by_condition(special).items():
             self._passages(condition, asked)
         self.known.update(self.answers.values)
@@ -115,10 +132,57 @@ class _Answer:
         self.answers.residual = max(self.answers.residual, self.solved.residual)
         self.answers.converged = self.answers.converged and self.solved.converged
 
+    def _at_times(self, asked: Sequence[Horizon]) -> None:
+        """Values at times and over times, all along one course."""
+        if not asked:
+            return
+        process = self._explored(self.model.net, questions.needed(asked, self.model.net))
+        times = sorted({Fraction(exact(t)) for q in asked for t in (q.start, q.end) if t is not None})
+        found = dict(zip(times, self._moments(asked[0], process, times), strict=True))
+        for q in asked:
+            (reward,) = (process.space.rewards[p] for p in ratio(q.measure, self.model.net).numerators)
+            end = found[Fraction(exact(q.end))]
+            if q.start is None:
+                self._answer(q, reward, end.at, end.at_error)
+                continue
+            start, length = found[Fraction(exact(q.start))], 1.0 if q.total else float(q.end) - float(q.start)
+            self._answer(q, reward / length, end.spent - start.spent, end.spent_error + start.spent_error)
+
+    def _answer(self, q: Primitive, reward: Floats, weights: Floats, off: Floats) -> None:
+        seen = weights > off  # what is undefined where there is no weight does not matter
+        self.answers.values[q] = math.fsum((reward[seen] * weights[seen]).tolist())
+        self.errors[q] = math.fsum((np.abs(reward[seen]) * off[seen]).tolist())
+
+    def _moments(self, q: Horizon | Passage, process: SemiMarkov, times: Sequence[Fraction]) -> list[Moment]:
+        try:
+            found = moments(process, times)
+        except AnalysisError as error:
+            raise AnalysisError(*(replace(d, span=d.span or q.span) for d in error.diagnostics)) from None
+        self.answers.methods.append("Markov renewal equations")
+        return found
+
     def _passages(self, condition: Node, asked: Sequence[Passage]) -> None:
         met = TimeAverage(condition)
-        space = self._explored(stopped_when(self.model.net, condition), (met,)).space
-        questions.passages(asked, space, space.rewards[met] != 0, self.answers, self.options.tolerance)
+        process = self._explored(stopped_when(self.model.net, condition), (met,))
+        target = process.space.rewards[met] != 0
+        within = [q for q in asked if q.within is not None]
+        means = [q for q in asked if q.within is None]
+        if within:
+            times = sorted({Fraction(exact(q.within)) for q in within if q.within is not None})
+            found = dict(zip(times, self._moments(within[0], process, times), strict=True))
+            for q in within:
+                assert q.within is not None
+                then = found[Fraction(exact(q.within))]
+                self._answer(q, target.astype(np.float64), then.at, then.at_error)
+        if means:
+            questions.passages(means, process.space, target, self.answers, self.options.tolerance)
+
+    def off(self, m: Measure) -> float | None:
+        """The estimated error of a measure of values at a time, to first order; None where its figures are exact but for rounding."""
+        asked = [p for p in primitives(m.body, self.model.net) if p in self.errors]
+        right = value(m.body, self.model.net, self.known)
+        moved = [value(m.body, self.model.net, {**self.known, p: self.known[p] + self.errors[p]}) for p in asked]
+        return math.fsum(abs(v - right) for v in moved) if asked else None
 
     def classes(self) -> tuple[RecurrentClass, ...]:
         if self.solved is None or self.process is None:
@@ -131,9 +195,7 @@ class _Answer:
         found = []
         for c in self.solved.classes:
             known = {
-                p: ctmc.average(space.rewards[p][c.states], c.solution.pi)
-                for m in lasting
-                for p in primitives(m.body, self.model.net)
+                p: ctmc.average(space.rewards[p][c.states], c.solution.pi) for m in lasting for p in primitives(m.body, self.model.net)
             }
             found.append(
                 RecurrentClass(
@@ -171,6 +233,3 @@ class _Answer:
         if not self.answers.converged or self.error >= ACCURACY:
             yield f"not converged: the quadrature's error is {self.error:.1e}; the figures are not to be trusted"
         yield from self.answers.notes
-
-
-__all__ = ["NAME", "FiringRate", "Horizon", "compute", "may", "ratio"]

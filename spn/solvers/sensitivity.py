@@ -18,17 +18,18 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from spn.errors import AnalysisError, SpnError, nearest, refuse
+from spn.errors import AnalysisError, SpnError, refuse
 from spn.expr.nodes import Exact, Number
 from spn.markov import LongRun, long_run
 from spn.markov.longrun import restrict
 from spn.markov.sensitivity import Adjoint, Adjoints, slope, weights
-from spn.measure import Measure, Primitive, Special, primitives, value
+from spn.measure import Measure, Primitive, primitives, value
 from spn.model import Model, Parameter, checked
-from spn.net.model import Net, Timed
+from spn.net.model import Timed
 from spn.reach.space import Floats, StateSpace
 from spn.result import Result, plain_value
 from spn.sim.derivatives.run import Slopes, slopes
+from spn.sim.derivatives.wanted import long_run_measures
 from spn.solvers import ctmc
 from spn.solvers.chain import state_space
 
@@ -122,7 +123,7 @@ def sensitivity(
         raise refuse(AnalysisError, "E0705", f"method is {method!r}; it is exact or simulate")
     began = time.perf_counter()
     checked(model)
-    chosen = _chosen(model, measures)
+    chosen = long_run_measures(model, measures)
     refused = ctmc.may(model)
     if refused:
         raise AnalysisError(*refused)
@@ -141,28 +142,6 @@ def sensitivity(
         notes=tuple(asked.notes),
         seconds=time.perf_counter() - began,
     )
-
-
-def _chosen(model: Model, names: Sequence[str] | None) -> tuple[Measure, ...]:
-    known = {m.name: m for m in model.measures}
-    for name in names or ():
-        if name not in known:
-            near = nearest(name, list(known))
-            help = f"did you mean {near}?" if near else f"there are {', '.join(known) or 'none'}"
-            raise refuse(AnalysisError, "E0642", f"there is no measure {name}", help=help)
-    lasting = [m for m in model.measures if not _special(m, model.net)]
-    wanted = [known[name] for name in names] if names is not None else lasting
-    for m in wanted:
-        if _special(m, model.net):
-            help = "sensitivities are of long-run values; vary the parameter with a sweep instead"
-            raise refuse(AnalysisError, "E0642", f"{m.name} is no long-run value", span=m.span, help=help)
-    if not wanted:
-        raise refuse(AnalysisError, "E0642", "there is no long-run measure to differentiate", help="add one: measure x = throughput(…)")
-    return tuple(wanted)
-
-
-def _special(m: Measure, net: Net) -> bool:
-    return any(isinstance(p, Special) for p in primitives(m.body, net))
 
 
 def _ranked(measures: Sequence[Measure], found: Sequence[Sensitivity]) -> tuple[Sensitivity, ...]:

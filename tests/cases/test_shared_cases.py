@@ -111,3 +111,32 @@ def test_simulated(folder: Path) -> None:
         found = result.measures[name]
         assert found.half_width is not None and math.isfinite(found.half_width), name
         assert abs(found.value - value) <= found.half_width + ROUNDING * max(1.0, abs(value)), (name, found, value)
+
+
+EXACTLY = {
+    "alternating-renewal-weibull-lognormal": "product-form",
+    "fork-join-3-uniform": "fork-join",
+    "fork-join-det-exp": "fork-join",
+    "marked-graph-ring3": "max-plus",
+    "md1k-4": "mrp",
+    "md1k10": "mrp",
+    "preempt-repeat-det": "mrp",
+    "preempt-repeat-different-uniform": "mrp",
+    "race-exp-timeout": "mrp",
+    "race-two-uniforms": "semi-markov",
+    "rejuvenation-det-clock": "mrp",
+    "semi-markov-cycle-8dist": "product-form",
+    "two-deterministic-clocks": "max-plus",
+}
+
+
+@needs_cases
+@pytest.mark.parametrize("name", EXACTLY)
+def test_no_law_is_left_to_the_simulator(name: str) -> None:
+    """What `auto` takes is exact: every case with laws that are not phase-type, to rounding."""
+    from spn.solvers import solve
+
+    m, right, _ = model(next(f for f in CASES if f.name == name))
+    result = solve(m)
+    assert (result.method, result.converged) == (EXACTLY[name], True)
+    assert {n: result[n] for n in right} == pytest.approx(right, rel=1e-9, abs=1e-12)

@@ -56,7 +56,8 @@ def _deeper(below: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     waiting = st.one_of(
         until,
         below.filter(lambda c: not _bounds(c)).map(lambda c: ast.Until(c, None, None, SPAN)),
-        st.builds(lambda a, b: ast.FromTo(a, b, SPAN), _paths(small), _paths(small)),
+        st.builds(lambda a, b: ast.FromTo(a, b, None, None, SPAN), _paths(small), _paths(small)),
+        st.builds(lambda a, b, x: ast.FromTo(a, b, BinaryOp.LE, x, SPAN), _paths(small), _paths(small), below),
     )
     asked = waiting.map(lambda w: ast.Argument(w, SPAN))
     arguments = st.lists(st.one_of(below.map(lambda v: ast.Argument(v, SPAN)), named, weighed, given, asked), max_size=3).map(tuple)

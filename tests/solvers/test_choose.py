@@ -129,7 +129,7 @@ def test_an_unbounded_net_with_phases_is_reported_in_the_terms_of_the_model():
     [
         ("cmtc", {}, "did you mean ctmc"),
         ("ctmc", {"tolerence": 1}, "did you mean tolerance"),
-        ("ctmc", {"seed": 1}, "unknown option of method ctmc: seed"),
+        ("ctmc", {"seed": 1}, "seed is no option of method ctmc, but of simulate"),
     ],
 )
 def test_unknown_methods_and_options(method, options, text):

@@ -37,7 +37,7 @@ EQUAL_QUEUES = 2 * (1 - math.sqrt(0.4))  # M/M/1 holds l / (1.6 - l), M/M/2 l / 
 def test_one_fast_server_against_two_slow_ones() -> None:
     found = spn.crossing(FAST, TWO, "load", 0.1, 1.5, "n")
     (crossing,) = found.crossings
-    assert found.method == "ctmc" and found.confidence is None and found.complete
+    assert found.method == "exact" and found.confidence is None and found.complete
     assert crossing.at == crossing.low == crossing.high == pytest.approx(EQUAL_QUEUES, rel=1e-9)
     assert (crossing.below, crossing.above) == (TWO.name, FAST.name)
     assert "cross once" in (text := repr(found)) and "0.73508893" in text and "(exact)" in text
@@ -47,7 +47,7 @@ def test_the_long_run_and_ratios() -> None:
     """Waiting times are equal where queues are, by Little's law."""
     assert spn.crossing(FAST, TWO, "load", 0.1, 1.5, "wait").crossings[0].at == pytest.approx(EQUAL_QUEUES, rel=1e-9)
     with pytest.raises(SpnError, match="in the long run only") as e:
-        spn.crossing(FAST, TWO, "load", 0.1, 1.5, "busy", horizon=9.0, method="ctmc")
+        spn.crossing(FAST, TWO, "load", 0.1, 1.5, "busy", horizon=9.0, method="exact")
     assert e.value.diagnostics[0].code == "E0624"
 
 
@@ -56,7 +56,7 @@ def test_over_a_time_both_methods_ask_the_same() -> None:
     exact = spn.crossing(FAST, TWO, "load", 0.3, 1.3, "n", horizon=60.0, warmup=10.0)
     found = spn.crossing(FAST, TWO, "load", 0.3, 1.3, "n", horizon=60.0, warmup=10.0, method="simulate", seed=4, replications=32)
     (right,), (crossing,) = exact.crossings, found.crossings
-    assert exact.method == "ctmc" and right.at is not None
+    assert exact.method == "exact" and right.at is not None
     assert crossing.low < right.at < crossing.high and crossing.at is not None and crossing.low < crossing.at < crossing.high
     assert crossing.high - crossing.low < 0.6
     assert (crossing.below, crossing.above) == (right.below, right.above)
@@ -108,7 +108,7 @@ def test_several() -> None:
 
 
 def test_no_exact_answer_takes_a_horizon() -> None:
-    steady = queue(1, "det(0.625)")
+    steady = queue(2, "det(1.25)")  # two constant clocks beside arrivals at random
     with pytest.raises(SpnError, match="--horizon") as e:
         spn.crossing(steady, TWO, "load", 0.1, 1.5, "n")
     assert e.value.diagnostics[0].code == "E0705"
@@ -122,7 +122,7 @@ def test_differences_without_a_spread_are_named() -> None:
         spn.parse(f"units none\nparam x : number = 1\nplace p = 1\ntimed t : p -> p ~ det({law})\nmeasure r = throughput(t)", name=law)
         for law in ("x", "2")
     ]
-    found = spn.crossing(clocks[0], clocks[1], "x", 1, 3.5, "r", horizon=40.0, seed=1, replications=3)
+    found = spn.crossing(clocks[0], clocks[1], "x", 1, 3.5, "r", horizon=40.0, method="simulate", seed=1, replications=3)
     assert found.crossings and "one and the same difference" in found.notes[-1]
 
 

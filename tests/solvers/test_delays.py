@@ -109,3 +109,15 @@ def test_where_runs_come_to_rest_there_are_no_times() -> None:
 def test_the_text_of_a_share() -> None:
     (measure,) = spn.parse(QUEUE.format(law="exp(rate = 1)").split("measure")[0] + "measure x = P(time from arrive to serve <= 3)").measures
     assert measure.body == Delay("arrive", "serve", None, 3)
+
+
+@pytest.mark.parametrize(
+    ("law", "arrival", "method", "code"), [("det(1)", "exp(rate = 0.8)", "mrp", "E0662"), ("det(1)", "det(2)", "schedule", "E0672")]
+)
+def test_methods_that_tell_the_mean_alone(law: str, arrival: str, method: str, code: str) -> None:
+    """Shares and quantiles are refused with their lines, and simulated by auto."""
+    model = spn.parse(QUEUE.format(law=law).replace("exp(rate = 0.8)", arrival))
+    with pytest.raises(spn.AnalysisError) as refused:
+        spn.solve(model, method=method)
+    assert {d.code for d in refused.value.diagnostics} == {code}
+    assert spn.solve(model, seed=1, precision=0.3).method == "simulate"

@@ -430,7 +430,7 @@ def test_a_heavy_tail_that_is_cut_off_is_said_unless_it_does_not_matter() -> Non
 def test_it_is_chosen_and_says_why() -> None:
     m = Model(name="q", net=queue(3, DET).build(), measures=(Measure(name="x", body=X("serve")),), unitless=True)
     result = solve(m)
-    assert (result.method, result.reason) == ("mrp", "the clock of serve is alive at a time: regenerates where it starts")
+    assert (result.method, result.reason) == ("mrp", "one general clock at a time (serve): the chain embedded where it starts")
 
 
 # --- over time ------------------------------------------------------------------------------------------------------------------------

@@ -184,11 +184,12 @@ def test_a_condition_that_may_never_be_met_has_an_infinite_mean() -> None:
 
 
 def test_auto_is_exact_with_one_general_clock_and_simulates_with_two() -> None:
-    one = "units none place a = 1, b timed d : a -> b ~ det(2)"
+    one = "units none place a = 1, b timed d : a -> b ~ uniform(1, 3)"
     two = "units none place a = 1, b, c timed d : a -> b ~ det(2) timed e : a -> c ~ uniform(3, 4)"
     for net, method in ((one, "mrp"), (two, "simulate")):
         result = solve(parse(f"{net} measure x = E(time until #b == 1)"), seed=1)
-        assert (result.method, result["x"]) == (method, 2)
+        assert result.method == method
+        assert result["x"] == pytest.approx(2, rel=0.05 if method == "simulate" else 1e-9)
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------------------------
@@ -223,9 +224,9 @@ def test_what_a_method_cannot_answer_points_at_the_question(question: str, metho
 
 
 def test_what_neither_method_answers_says_why_of_both() -> None:
-    net = "units none place a = 1, b timed t : a -> b ~ det(1)"
+    net = "units none place a = 1, b place c = 1, d timed t : a -> b ~ uniform(0, 1) timed u : c -> d ~ uniform(0, 1)"
     found = refused(parse(f"{net} measure x = 1 / quantile(0.5, time until #b > 0) + E(time until #b > 0)"), "auto")
-    assert [code for code, _ in found] == ["E0623", "E0610"]
+    assert [code for code, _ in found] == ["E0623", "E0610", "E0610"]
 
 
 def test_sorts_do_not_mix_in_an_estimate() -> None:

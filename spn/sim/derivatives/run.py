@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from spn.errors import AnalysisError, Diagnostic, nearest, refuse
-from spn.measure import Measure, Special, primitives, value
+from spn.errors import AnalysisError, Diagnostic, refuse
+from spn.measure import Measure, value
 from spn.model import Model, checked
-from spn.net.model import Net
 from spn.provenance import provenance
 from spn.result import Provenance, plain
 from spn.sim.classes import marking_graph
@@ -20,6 +19,7 @@ from spn.sim.derivatives.changes import Change, changes
 from spn.sim.derivatives.cycles import Cycles
 from spn.sim.derivatives.perturbation import Batches, effects, obstacles
 from spn.sim.derivatives.scores import score
+from spn.sim.derivatives.wanted import long_run_measures
 from spn.sim.direct.plan import obstacle
 from spn.sim.engine import Floats
 from spn.sim.estimate import averages, interval, regroup
@@ -116,7 +116,7 @@ def slopes(
     """
     seed = fresh_seed() if seed is None else seed
     _check(precision, confidence, seed, estimator)
-    chosen = _chosen(checked(model), measures)
+    chosen = long_run_measures(checked(model), measures)
     which = _valid(model, estimator)
     control = Control(workers=1, max_seconds=max_seconds, max_firings=max_firings, progress=progress)
     return _Asked(model, chosen, which, control, seed, confidence, precision, engine).answer()
@@ -132,28 +132,6 @@ def _check(precision: float, confidence: float, seed: int, estimator: str) -> No
     for is_wrong, message in wrong:
         if is_wrong:
             raise refuse(AnalysisError, "E0705", message)
-
-
-def _chosen(model: Model, names: Sequence[str] | None) -> tuple[Measure, ...]:
-    known = {m.name: m for m in model.measures}
-    for name in names or ():
-        if name not in known:
-            near = nearest(name, list(known))
-            help = f"did you mean {near}?" if near else f"there are {', '.join(known) or 'none'}"
-            raise refuse(AnalysisError, "E0642", f"there is no measure {name}", help=help)
-    lasting = [m for m in model.measures if not _special(m, model.net)]
-    wanted = [known[name] for name in names] if names is not None else lasting
-    for m in wanted:
-        if _special(m, model.net):
-            help = "sensitivities are of long-run values; vary the parameter with a sweep instead"
-            raise refuse(AnalysisError, "E0642", f"{m.name} is no long-run value", span=m.span, help=help)
-    if not wanted:
-        raise refuse(AnalysisError, "E0642", "there is no long-run measure to differentiate", help="add one: measure x = throughput(…)")
-    return tuple(wanted)
-
-
-def _special(m: Measure, net: Net) -> bool:
-    return any(isinstance(p, Special) for p in primitives(m.body, net))
 
 
 def _valid(model: Model, estimator: Estimator) -> Literal["likelihood", "perturbation"]:
