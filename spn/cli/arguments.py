@@ -117,6 +117,7 @@ def parser() -> argparse.ArgumentParser:
         _draw,
         _records,
         _fit,
+        _calibrate,
         _compare,
         _test,
         _format,
@@ -311,6 +312,13 @@ def _fit(commands: Any) -> None:
     _json(p)
 
 
+def _calibrate(commands: Any) -> None:
+    examples = "  spn calibrate trace.json.gz -o params.spn\n  spn compare a.spn b.spn --params params.spn --over workers=1..8"
+    p = _command(commands, "calibrate", "Write the parameters of the training models that a profiling trace tells.", examples)
+    p.add_argument("file", metavar="TRACE", help="a trace of any format that `spn trace` reads")
+    p.add_argument("-o", "--output", metavar="OUT", help="the parameter file (default: print it)")
+
+
 def _compare(commands: Any) -> None:
     examples = (
         "  spn compare models/sgd/async_ps.spn models/sgd/ring.spn --over workers=1..16 -o scaling.svg\n"
@@ -410,6 +418,7 @@ def _parameters(p: argparse.ArgumentParser) -> None:
 
 
 def _trace(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--params", metavar="FILE", help="take parameters from a file that `spn calibrate` wrote; -p and --trace go before it")
     p.add_argument("--trace", metavar="FILE", help="take the laws of computation and update, and the bytes sent, from a profiling trace")
 
 

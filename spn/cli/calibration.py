@@ -15,7 +15,7 @@ def parameters(arguments: argparse.Namespace, model: Path | None = None) -> tupl
 
     Of the trace's values only those count that ``model`` has a use for, if one is given.
     """
-    chosen: dict[str, Setting] = dict(settings(arguments.parameter))
+    chosen: dict[str, Setting] = {**_from_file(arguments, model), **settings(arguments.parameter)}
     if getattr(arguments, "trace", None) is None:
         return chosen, ()
     from spn.loading import settable
@@ -23,7 +23,19 @@ def parameters(arguments: argparse.Namespace, model: Path | None = None) -> tupl
 
     found = calibrate(existing_file(arguments.trace))
     known = None if model is None else settable(model)
-    return {**{k: v for k, v in found.settings().items() if known is None or k in known}, **chosen}, found.lines()
+    traced = {k: v for k, v in found.settings().items() if known is None or k in known}
+    return {**chosen, **traced, **settings(arguments.parameter)}, found.lines()
+
+
+def _from_file(arguments: argparse.Namespace, model: Path | None) -> dict[str, Setting]:
+    """The values of ``--params`` that the model has a use for."""
+    if getattr(arguments, "params", None) is None:
+        return {}
+    from spn.loading import settable
+    from spn.sgd.parameters import settings as values
+
+    known = None if model is None else settable(model)
+    return {k: v for k, v in values(existing_file(arguments.params)).items() if known is None or k in known}
 
 
 def print_calibration(lines: tuple[str, ...]) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 from spn.dist.law import Law
 from spn.errors import DataError, refuse
 from spn.fitting import Fit, fit_file
+from spn.fitting.link import LinkFit, fit_link
 from spn.trace import Kind, Trace, read, steps
+from spn.trace.transfers import Phases, phases
 
 # What the models in models/sgd call the three things that a trace tells of.
 COMPUTE, UPDATE, SIZE = "step", "apply", "size"
@@ -25,6 +27,7 @@ class Calibration:
     update: Fit | None
     size: int | None
     source: str
+    link: LinkFit | None = None  # of the transfers between nodes, both directions alike
 
     def settings(self) -> dict[str, Law | int]:
         """The values for :func:`spn.load`, under the names that the mechanism models use: ``step``, ``apply``, ``size``."""
@@ -59,16 +62,37 @@ def calibrate(path: str | Path, *, seed: int = 0) -> Calibration:
             f"{path} has neither step marks nor an operation called compute",
             help="call profiler.step() once a step when recording, or fit what it has with `spn fit` and give it with -p",
         )
+    transfers = phases(trace, steps(trace)) if marked else phases(trace)
     has_update = bool(steps(trace).update.any()) if marked else "update" in names
     return Calibration(
         compute=fit_file(path, name="compute", seed=seed),
         update=fit_file(path, name="update", seed=seed) if has_update else None,
-        size=_size(trace, marked),
+        size=_size(trace, marked, transfers),
         source=str(path),
+        link=_link(transfers),
     )
 
 
-def _size(trace: Trace, marked: bool) -> int | None:
+def _link(transfers: Phases) -> LinkFit | None:
+    """Capacity by the longer phases: those of at least half the largest bytes, since short ones are the latency of requests."""
+    known = transfers.bytes > 0
+    large = known & (2 * transfers.bytes >= transfers.bytes.max(initial=0)) & (transfers.length_ns > 0)
+    return fit_link(transfers.bytes[large], transfers.length_ns[large] / 1e9) if large.any() else None
+
+
+def _one_way(transfers: Phases) -> int | None:
+    """Bytes of one direction in a step: the median over directions and steps, of those between known nodes."""
+    known = transfers.bytes >= 0
+    keys = np.stack([transfers.source, transfers.target, transfers.mark])[:, known & (transfers.mark >= 0) & (transfers.source >= 0)]
+    if not keys.size or not known.all():
+        return None
+    _, index = np.unique(keys, axis=1, return_inverse=True)
+    return int(np.median(np.bincount(index.ravel(), transfers.bytes[(transfers.mark >= 0) & (transfers.source >= 0)])))
+
+
+def _size(trace: Trace, marked: bool, transfers: Phases) -> int | None:
+    if (size := _one_way(transfers)) is not None:
+        return size
     if marked:
         sent = steps(trace).bytes
         return int(np.median(sent[sent >= 0])) if (sent >= 0).any() else None
