@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import pytest
@@ -127,7 +128,10 @@ def test_differences_without_a_spread_are_named() -> None:
 
 
 def test_time_runs_out() -> None:
-    found = spn.crossing(FAST, TWO, "load", 0.1, 1.5, "n", horizon=100.0, method="simulate", seed=1, max_seconds=0.3)
+    def slow(*_: object) -> None:
+        time.sleep(0.2)
+
+    found = spn.crossing(FAST, TWO, "load", 0.1, 1.5, "n", horizon=20.0, method="simulate", seed=1, max_seconds=0.9, progress=slow)
     assert not found.complete and "before all was looked at" in found.notes[-1] and len(found.points) < 9
 
 

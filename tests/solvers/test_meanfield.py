@@ -253,7 +253,7 @@ def test_a_blow_up():
 def test_options():
     with pytest.raises(AnalysisError, match="compare is -1"):
         fluid(ENGSET, compare=-1)
-    with pytest.raises(AnalysisError, match="unknown option of method meanfield: tolerance"):
+    with pytest.raises(AnalysisError, match="tolerance is no option of method meanfield, but of ctmc"):
         solve(parse(ENGSET), method="meanfield", tolerance=1e-3)
 
 
