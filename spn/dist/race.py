@@ -114,7 +114,7 @@ class Race:
         for leaf in runner.smooth():
             chances = np.unique(np.clip(leaf.law.cdf(_inside(self.corners(), runner, leaf)), 0.0, 1.0))
             points = np.unique(np.concatenate([[0.0], chances, [1.0]]))
-            part, off = integrate(lambda u, leaf=leaf: self.survival(_time(u, runner, leaf), k)[None, :], points)  # type: ignore[misc]
+            part, off = integrate(lambda u, leaf=leaf: self.survival(_time(u, runner, leaf), k)[None, :], points)  # type: ignore[misc]  # a lambda's defaults have no types
             total, error = total + leaf.prob * float(part[0]), error + leaf.prob * float(off[0])
         return total, error
 
@@ -129,7 +129,7 @@ class Race:
                     jumps[k, int(np.argmin(np.abs(grid - t)))] += p * float(self.survival(np.array([t]), k)[0])
             for leaf in runner.smooth():
                 a, b = (np.asarray(leaf.law.cdf(np.maximum(_inside(x, runner, leaf), 0.0))) for x in (low, high))
-                smooth[k] += leaf.prob * _cells(lambda u, k=k, r=runner, leaf=leaf: self.survival(_time(u, r, leaf), k), a, b)  # type: ignore[misc]
+                smooth[k] += leaf.prob * _cells(lambda u, k=k, r=runner, leaf=leaf: self.survival(_time(u, r, leaf), k), a, b)  # type: ignore[misc]  # as above
         if self.rate:
             smooth[-1] = self.rate * _cells(self.survival, low, high)
         return smooth, jumps

@@ -106,17 +106,6 @@ def sweep(starts: Ints, sources: Narrow, jumps: Floats, x: Floats, factor: float
 
 
 @kernel
-def ordered_sweep(starts: Ints, sources: Narrow, jumps: Floats, x: Floats, factor: float, order: Narrow) -> None:
-    """The same in a given order of the states."""
-    for k in range(len(x)):
-        i = order[k]
-        into = 0.0
-        for p in range(starts[i], starts[i + 1]):
-            into += jumps[p] * x[sources[p]]
-        x[i] = max(x[i] + factor * (into - x[i]), 0.0)
-
-
-@kernel
 def power_step(indptr: Ints, columns: Narrow, values: Floats, stay: Floats, pace: float, x: Floats, y: Floats) -> float:
     """y := x (I + Q / pace) from the rates themselves, ``stay`` the diagonal of that matrix; returns the sum of |y - x|."""
     n = len(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from spn.errors import Diagnostic
 from spn.model import Model
@@ -27,8 +27,40 @@ class Method:
     compute: Callable[[Model, Options, str], Result]
 
 
+class _Optional(Protocol):
+    """A solver's module whose options are a dataclass."""
+
+    NAME: str
+
+    def may(self, model: Model) -> list[Diagnostic]: ...
+    def compute(self, model: Model, options: Any = None, *, reason: str = "") -> Result: ...
+
+
+class _Plain(Protocol):
+    """A solver's module without options."""
+
+    NAME: str
+
+    def may(self, model: Model) -> list[Diagnostic]: ...
+    def compute(self, model: Model, *, reason: str = "") -> Result: ...
+
+
 def _names(options: type[Any]) -> frozenset[str]:
     return frozenset(f.name for f in fields(options))
+
+
+def _optional(solver: _Optional, options: type[Any], title: str, *, exact: bool = True) -> Method:
+    def compute(model: Model, given: Options, reason: str) -> Result:
+        return solver.compute(model, options(**given), reason=reason)
+
+    return Method(name=solver.NAME, title=title, exact=exact, options=_names(options), may=solver.may, compute=compute)
+
+
+def _plain(solver: _Plain, title: str) -> Method:
+    def compute(model: Model, given: Options, reason: str) -> Result:
+        return solver.compute(model, reason=reason)
+
+    return Method(name=solver.NAME, title=title, exact=True, options=NONE, may=solver.may, compute=compute)
 
 
 CHAIN_OPTIONS: Final = _names(ctmc.Options)
@@ -58,85 +90,22 @@ NONE: Final[frozenset[str]] = frozenset()
 METHODS: Final[Mapping[str, Method]] = {
     m.name: m
     for m in (
-        Method(
-            name=ctmc.NAME,
-            title="Markov chain of the markings: exponential and phase-type laws",
-            exact=True,
-            options=CHAIN_OPTIONS,
-            may=ctmc.may,
-            compute=lambda model, o, reason: ctmc.compute(model, ctmc.Options(**o), reason=reason),
-        ),
-        Method(
-            name=productform.NAME,
-            title="closed networks of delays, shared links and exponential servers, of any size",
-            exact=True,
-            options=NONE,
-            may=productform.may,
-            compute=lambda model, o, reason: productform.compute(model, reason=reason),
-        ),
-        Method(
-            name=forkjoin.NAME,
-            title="rounds with a barrier, any laws and any number of workers",
-            exact=True,
-            options=NONE,
-            may=forkjoin.may,
-            compute=lambda model, o, reason: forkjoin.compute(model, reason=reason),
-        ),
-        Method(
-            name=maxplus.NAME,
-            title="throughputs of event graphs with constant delays, in fractions",
-            exact=True,
-            options=NONE,
-            may=maxplus.may,
-            compute=lambda model, o, reason: maxplus.compute(model, reason=reason),
-        ),
-        Method(
-            name=mrp.NAME,
-            title="one clock at a time that is neither exponential nor phase-type",
-            exact=True,
-            options=CHAIN_OPTIONS,
-            may=mrp.may,
-            compute=lambda model, o, reason: mrp.compute(model, ctmc.Options(**o), reason=reason),
-        ),
-        Method(
-            name=semimarkov.NAME,
-            title="any number of general clocks at once, all drawn anew at every firing",
-            exact=True,
-            options=CHAIN_OPTIONS,
-            may=semimarkov.may,
-            compute=lambda model, o, reason: semimarkov.compute(model, ctmc.Options(**o), reason=reason),
-        ),
-        Method(
-            name=conditioning.NAME,
-            title="one clock that repeats its work",
-            exact=True,
-            options=_names(conditioning.Options),
-            may=conditioning.may,
-            compute=lambda model, o, reason: conditioning.compute(model, conditioning.Options(**o), reason=reason),
-        ),
-        Method(
-            name=schedule.NAME,
-            title="delays of finitely many values, whose schedule repeats itself, in fractions",
-            exact=True,
-            options=_names(schedule.Options),
-            may=schedule.may,
-            compute=lambda model, o, reason: schedule.compute(model, schedule.Options(**o), reason=reason),
-        ),
-        Method(
-            name=phasetype.NAME,
-            title="general laws replaced by phases, with an estimate of the error",
-            exact=False,
-            options=_names(phasetype.Options),
-            may=phasetype.may,
-            compute=lambda model, o, reason: phasetype.compute(model, phasetype.Options(**o), reason=reason),
-        ),
+        _optional(ctmc, ctmc.Options, "Markov chain of the markings: exponential and phase-type laws"),
+        _plain(productform, "closed networks of delays, shared links and exponential servers, of any size"),
+        _plain(forkjoin, "rounds with a barrier, any laws and any number of workers"),
+        _plain(maxplus, "throughputs of event graphs with constant delays, in fractions"),
+        _optional(mrp, ctmc.Options, "one clock at a time that is neither exponential nor phase-type"),
+        _optional(semimarkov, ctmc.Options, "any number of general clocks at once, all drawn anew at every firing"),
+        _optional(conditioning, conditioning.Options, "one clock that repeats its work"),
+        _optional(schedule, schedule.Options, "delays of finitely many values, whose schedule repeats itself, in fractions"),
+        _optional(phasetype, phasetype.Options, "general laws replaced by phases, with an estimate of the error", exact=False),
         Method(
             name=meanfield.NAME,
             title="fluid limit of large populations, with its 1/N correction",
             exact=False,
             options=_names(meanfield.Options),
             may=meanfield.may,
-            compute=lambda model, o, reason: meanfield.compute(model, meanfield.Options(**o)),  # says what it found instead
+            compute=lambda model, o, reason: meanfield.compute(model, meanfield.Options(**o)),  # its reason is what it found
         ),
         Method(
             name=simulation.NAME,

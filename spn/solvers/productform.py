@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -353,17 +353,16 @@ class _Solved:
 
     def _term(self, part: Node, source: str, less: Sequence[int]) -> float:
         places = self.expressions.varying(part)
-        zero = dict.fromkeys(places_of(part), 0)
-        vanishing = source in zero and source not in self.expressions.stages
+        passing = source not in self.expressions.stages  # the token is on its way through a vanishing place
+        rest = {q: int(passing and q == source) for q in places_of(part)}
         if not places:
-            return float(evaluate(part, {**zero, source: 1} if vanishing else zero))
+            return float(evaluate(part, rest))
         (place,) = places
-        more = 1 if place == source else 0
+        more = int(place == source)
         if is_tokens(part):
             return self.mean(place, less) + more
-        p = self.distribution(place, less)
-        read: Callable[[int], float] = lambda n: float(evaluate(part, {**zero, place: n + more}))  # noqa: E731
-        return math.fsum(w * read(n) for n, w in enumerate(p.tolist()) if w > 0)
+        chances = enumerate(self.distribution(place, less).tolist())
+        return math.fsum(p * float(evaluate(part, {**rest, place: n + more})) for n, p in chances if p > 0)
 
 
 def _thinned(held: Floats, share: float) -> Floats:

@@ -123,7 +123,7 @@ def verify(model: Model, result: Result, *, seed: int | None = None, max_seconds
                 raise
             why = error.diagnostics[0].message
             continue
-        if second.converged:
+        if second.converged or name == simulation.NAME:  # whose intervals hold, however wide they are still
             return Verification(method=name, reason=second.reason, checks=_compared(result, second))
         why = f"{name} did not converge"
     return Verification(method="", reason=why, checks={})

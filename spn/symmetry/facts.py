@@ -17,7 +17,6 @@ from spn.source import Span
 Name = tuple[str, str]  # kind (place, link, transition) and name
 Naming = Callable[[Name], Hashable]
 
-_SUMS = {BinaryOp.ADD: "+", BinaryOp.MUL: "*"}
 _TURNED = {BinaryOp.GT: BinaryOp.LT, BinaryOp.GE: BinaryOp.LE}
 _PARTIAL = {BinaryOp.DIV, BinaryOp.IDIV, BinaryOp.MOD, BinaryOp.POW}
 _PARTIAL_FUNCTIONS = {Function.SQRT, Function.LN}

@@ -205,7 +205,7 @@ def _members(archive: Source) -> Iterator[Source]:
     """The plain files of a tar archive; each is to be read before the next is asked for."""
     count = 0
     try:
-        with tarfile.open(fileobj=_Stream(archive.unpacked()), mode="r|") as files:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=_Stream(archive.unpacked()), mode="r|") as files:  # type: ignore[call-overload]  # reading is all that a stream is asked for
             for member in files:
                 data = files.extractfile(member) if member.isfile() else None
                 if data is None or Path(member.name).name.startswith("."):

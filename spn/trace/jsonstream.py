@@ -78,7 +78,7 @@ class Window:
     def peek(self) -> str:
         """The next character that is no space, or "" at the end."""
         while True:
-            self.at = _SPACE(self.text, self.at).end()  # type: ignore[union-attr]
+            self.at = _SPACE(self.text, self.at).end()  # type: ignore[union-attr]  # the pattern matches everywhere
             if self.at < len(self.text):
                 return self.text[self.at]
             if not self.more():
@@ -168,7 +168,7 @@ class Document:
             _, end = _SCAN(text, 0)
         except (StopIteration, json.JSONDecodeError, RecursionError):
             return False
-        return text[_SPACE(text, end).end() :][:1] == "{"  # type: ignore[union-attr]
+        return text[_SPACE(text, end).end() :][:1] == "{"  # type: ignore[union-attr]  # the pattern matches everywhere
 
     def _lines(self) -> Iterator[Item]:
         self.several = True
@@ -229,7 +229,7 @@ def _quick_run(text: str, at: int, loads: Callable[[bytes], Any]) -> tuple[list[
         return None
     indent = len(text[at:last]) - len(text[at : last - 1].rstrip()) - 1
     follows = _BETWEEN(text, last)
-    between = text[last - 1 - indent : follows.end() + 1]  # type: ignore[union-attr]
+    between = text[last - 1 - indent : follows.end() + 1]  # type: ignore[union-attr]  # the pattern matches everywhere
     end = text.rfind(between, last) + indent + 1 if between.endswith("{") else -1
     if end <= last:
         return None
@@ -252,8 +252,8 @@ def _run(text: str, at: int, comma: bool) -> tuple[list[Any], int]:
             value, last = _SCAN(text, at)
             values.append(value)
             follows = _BETWEEN(text, last)
-            at = follows.end()  # type: ignore[union-attr]
-            if comma and not follows[1]:  # type: ignore[index]
+            at = follows.end()  # type: ignore[union-attr]  # the pattern matches everywhere
+            if comma and not follows[1]:  # type: ignore[index]  # the pattern matches everywhere
                 break
     except (StopIteration, json.JSONDecodeError, RecursionError, IndexError):
         pass

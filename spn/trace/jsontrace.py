@@ -11,7 +11,6 @@ from spn.trace.files import Source
 from spn.trace.jsonstream import Document, is_json
 from spn.trace.records import Trace
 
-ABOUT = 1000  # characters of a value that are kept as what the file says about itself
 _KEPT = ("distributedInfo", "baseTimeNanoseconds", "displayTimeUnit", "traceName", "schemaVersion", "schema", "metadata", "pid", "start_ts")
 
 

@@ -42,6 +42,7 @@ measure rate  = throughput(read)
 measure again = throughput(retry)
 measure disk  = E(#disk)
 measure ahead = E(#disk | send)
+measure both  = E(#disk * #done | send)
 measure wires = P(#net > 2)
 """
 

@@ -21,7 +21,7 @@ B_NEEDS = 5  # B_KIND is ONE_INPUT; or the offset in the compiled net of the con
 B_KIND = 6
 B_SIZE = 8
 
-D_WORDS = 0  # four: the state of the generator
+# words 0 to 3: the state of the generator
 D_DUE = 4  # double: the instant of the next firing, if
 D_DRAWN = 5  # it has been drawn
 D_COUNTED = 6  # 0 while a vanishing initial marking is resolved

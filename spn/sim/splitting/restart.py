@@ -13,6 +13,7 @@ Paths are followed one at a time, the copies that are still to come waiting as a
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -78,7 +79,7 @@ class _Frame:
     left: int
 
 
-class Restart:
+class Restart(ABC):
     """One trajectory with RESTART: an :class:`spn.sim.engine.Engine` whose ``time`` and ``firings`` are those of the original path, and
     whose ``totals`` and, at a horizon, ``rates`` are weighted over all paths.
 
@@ -126,7 +127,7 @@ class Restart:
         return np.array(self.sums[at.ENDS])
 
     def snapshot(self) -> Snapshot:
-        raise NotImplementedError("a run with splitting is not kept")
+        raise NotImplementedError("a run with splitting is not kept")  # which --checkpoint with --splitting is refused for
 
     def restore(self, snapshot: Snapshot, *, draws: bool = True) -> None:
         raise NotImplementedError("a run with splitting is not kept")
@@ -145,11 +146,13 @@ class Restart:
             self._climb()
         return self._run(until, horizon)
 
+    @abstractmethod
     def _run(self, until: int, horizon: float) -> Ending:
-        raise NotImplementedError
+        """:meth:`run`, once it has begun."""
 
+    @abstractmethod
     def _climb(self) -> None:
-        raise NotImplementedError
+        """Split the path as often as the thresholds ask for that it begins above."""
 
 
 class PlainRestart(Restart):
@@ -320,4 +323,6 @@ class KernelRestart(Restart):
 
 def restart_of(path: Path, levels: Levels, tally: Tally, made: Callable[[int], None], *, whole: bool) -> Restart:
     """The fastest there is for a path."""
-    return (KernelRestart if isinstance(path, Watched) else PlainRestart)(path, levels, tally, made, whole=whole)  # type: ignore[arg-type]
+    if isinstance(path, Watched):
+        return KernelRestart(path, levels, tally, made, whole=whole)
+    return PlainRestart(path, levels, tally, made, whole=whole)
