@@ -333,7 +333,24 @@ class _Run:
         else:
             self.reason = "long-run averages, by independent replications" + ("" if one_long_run else f", since {self._ends()}")
         known = self.graph.closed if self.graph is not None and not one_long_run else None
-        return self._collect(Replications(self.crew, partial(until_settled, classes=known, warmup=o.warmup), o.replications))
+        sample = self._collect(Replications(self.crew, partial(until_settled, classes=known, warmup=o.warmup), o.replications))
+        if one_long_run and sample is not None and not sample.random and not all(g.still for g in sample.groups()):
+            return self._without_chance(sample)
+        return sample
+
+    def _without_chance(self, sample: Outcome) -> Outcome | None:
+        """Replications that draw nothing are one and the same, cut at a moment that need not end a period: a long run tells how far off
+        that is."""
+        kept = self.reason
+        try:
+            found = self._one_long_run()
+        except Irregular:
+            found = None
+        if found is None:
+            self.reason = kept
+            return sample
+        self.reason += "; nothing is drawn, so that replications are all the same"
+        return found
 
     def _long_runs(self) -> Outcome | None:
         """By long runs: of the whole net where all runs end alike, else in each of the classes in which they may end."""

@@ -352,3 +352,14 @@ def test_a_dead_marking_that_times_exclude() -> None:
     shares = {b.low: b.share for b in spn.histogram(model, "#a", seed=1).bins}
     assert sum(n * p for n, p in shares.items()) == pytest.approx(exact["idle"], abs=1e-2)
     assert not marking_graph(spn.parse(EVADED.replace("det(3)", "exp(mean = 3)").replace("det(2)", "exp(mean = 2)")).net).evadable
+
+
+def test_replications_without_chance_do_not_take_a_cut_period_for_certain() -> None:
+    """10,000 firings are no whole number of rounds of three: each of the equal replications is off by the same."""
+    round_ = "place a = 1, b, c timed t : a -> b ~ det(3) timed u : b -> c ~ det(2) timed v : c -> a ~ det(1)"
+    more = "place d = 1, e timed w : d -> e ~ det(0.7) timed x : e -> d ~ det(0.4)"
+    for net in (round_, f"{round_} {more}"):
+        found = simulate(spn.parse(f"units none {net} measure rate = throughput(t) measure share = P(#a > 0)"), seed=1, replications=8)
+        for name, right in (("rate", 1 / 6), ("share", 0.5)):
+            v = found.measures[name]
+            assert abs(v.value - right) <= (v.half_width or 0) + 1e-12
