@@ -12,39 +12,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "stream.h"
+
 typedef struct {
     double rate;
     long servers, inputs, bounds, changes, affected;
     long *input, *bound, *change, *affects;
 } Transition;
-
-static uint64_t s0 = 1, s1 = 2, s2 = 3, s3 = 4;
-static double tail, widths[256], heights[256];
-static long accept[256];
-
-static inline uint64_t bits(void) {
-    uint64_t total = s0 + s3, result = ((total << 23) | (total >> 41)) + s0, t = s1 << 17;
-    s2 ^= s0;
-    s3 ^= s1;
-    s1 ^= s2;
-    s0 ^= s3;
-    s2 ^= t;
-    s3 = (s3 << 45) | (s3 >> 19);
-    return result;
-}
-
-static inline double uniform(void) { return (double)(bits() >> 11) * 0x1p-53; }
-
-static inline double exponential(void) {
-    for (;;) {
-        uint64_t drawn = bits() >> 3;
-        long layer = drawn & 0xFF, steps = (long)(drawn >> 8);
-        double x = steps * widths[layer];
-        if (steps < accept[layer]) return x;
-        if (layer == 0) return tail - log1p(-uniform());
-        if ((heights[layer - 1] - heights[layer]) * uniform() + heights[layer] < exp(-x)) return x;
-    }
-}
 
 static inline double rate_of(const Transition *t, const long *m) {
     long n = t->servers ? t->servers : (t->inputs ? INT64_MAX : 1);
@@ -76,10 +50,10 @@ static long *items(long count) {
 }
 
 int main(void) {
-    tail = real();
-    for (int i = 0; i < 256; i++) widths[i] = real();
-    for (int i = 0; i < 256; i++) accept[i] = whole();
-    for (int i = 0; i < 256; i++) heights[i] = real();
+    etail = real();
+    for (int i = 0; i < 256; i++) ew[i] = real();
+    for (int i = 0; i < 256; i++) ea[i] = whole();
+    for (int i = 0; i < 256; i++) eh[i] = real();
     long places = whole(), count = whole(), place = whole(), watched = whole(), firings = whole();
     long *m = items(places), leaves = 1, fired = 0;
     Transition *net = calloc(count, sizeof *net);
