@@ -89,6 +89,9 @@ class Pilot:
             shares.append(share)
             entrances = self._entrances(path, entrances, low, value)
             thresholds.append(value)
+        else:
+            self.notes.append(f"the pilot set {MOST_LEVELS} thresholds, the most there may be, without coming to what is asked for")
+            shares.append(SHARE)
         return Levels(thresholds=tuple(thresholds), factors=_factors(shares[1 : len(thresholds) + 1]))
 
     def _stage(self, path: Path, entrances: list[Kept], low: float) -> tuple[tuple[float, float] | None, float]:
