@@ -178,7 +178,8 @@ def select_best(
     ``indifference`` is in the unit in which the measure is shown; models that are closer than that count as equally good, and either may be
     named. ``first``: replications of all models before any may leave. All use common random numbers. At ``max_seconds``, or interrupted, it
     ends undecided, with those that remain. A measure that is no mean (a ratio) is that of one replication, with its bias for a short
-    horizon. AnalysisError for fewer than two models, options out of range, a measure that one does not have or that is no long-run average.
+    horizon. AnalysisError for fewer than two models, options out of range, a measure that one does not have, that is no long-run
+    average or that is undefined in a replication.
     """
     started = time.monotonic()
     seed = fresh_seed() if seed is None else seed
@@ -192,16 +193,20 @@ def select_best(
     sign = 1.0 if goal == "max" else -1.0
     shown = asked(models[0], measure)
     factor = float(shown.unit_factor)
+    labels = list(names) if names is not None else [m.name for m in models]
 
     def observe(i: int, r: int) -> float:
         try:
-            return sign * runs[i].function(runs[i].row(r)[: len(runs[i].wanted)])
+            found = runs[i].function(runs[i].row(r)[: len(runs[i].wanted)])
         except KeyboardInterrupt:
             control.interrupt()
             raise Stopped from None
+        if not math.isfinite(found):  # no comparison with it says anything
+            message = f"measure {measure} of {labels[i]} is undefined in a replication: a division by 0 or the like"
+            raise refuse(AnalysisError, "E0705", message, help="give it a longer horizon, in which what it divides by happens")
+        return sign * found
 
     race = kim_nelson(observe, len(models), first=first, indifference=indifference * factor, confidence=confidence)
-    labels = list(names) if names is not None else [m.name for m in models]
     return Selection(
         measure=measure,
         goal=goal,

@@ -95,3 +95,11 @@ def test_what_is_refused(measure: str, options: dict[str, Any], code: str) -> No
     with pytest.raises(SpnError) as e:
         spn.select_best([queue(1, 1.0), queue(1, 2.0)], measure, **{"horizon": 9.0, "indifference": 0.1, **options})
     assert e.value.diagnostics[0].code == code
+
+
+def test_a_measure_that_is_undefined_in_a_replication_is_refused() -> None:
+    """Over so short a time there are replications in which nothing is served: 0 / 0 or x / 0 compares with nothing."""
+    text = "units none\nplace q = 1\ntimed serve : q -> ~ exp(rate = {})\nmeasure stay = E(#q) / throughput(serve)"
+    models = [spn.parse(text.format(r), name=f"rate {r}") for r in (1, 2)]
+    with pytest.raises(SpnError, match="measure stay of rate 1 is undefined in a replication"):
+        spn.select_best(models, "stay", horizon=0.01, indifference=0.1, seed=1)
