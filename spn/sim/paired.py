@@ -93,8 +93,8 @@ def difference(
     long-run average, options out of range, or fewer than two replications done.
     """
     seed = fresh_seed() if seed is None else seed
-    _check(models)
-    check_span(horizon, warmup, replications, confidence, seed)
+    _check(models, names)
+    check_span(horizon, warmup, replications, confidence, seed, max_seconds)
     control = Control(workers=all_cores(), max_seconds=max_seconds, max_firings=math.inf)
     span = Span(horizon=horizon, warmup=warmup, seed=seed)
     runs = [paired_runs(m, measure, span, control) for m in models]
@@ -127,9 +127,11 @@ def difference(
     )
 
 
-def _check(models: Sequence[Model]) -> None:
+def _check(models: Sequence[Model], names: Sequence[str] | None) -> None:
     if len(models) < 2:
         raise refuse(AnalysisError, "E0705", f"there is {len(models)} model; a difference takes two")
+    if names is not None and len(names) != len(models):
+        raise refuse(AnalysisError, "E0705", "there is not one name for each model")
 
 
 def paired_runs(model: Model, measure: str, span: Span, control: Control) -> Runs:

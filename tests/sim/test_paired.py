@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -93,10 +94,12 @@ def test_equal_seeds_give_equal_results() -> None:
         ((1.0, 2.0), "n", {"warmup": HORIZON}, "E0705"),
         ((1.0, 2.0), "n", {"replications": 1}, "E0705"),
         ((1.0, 2.0), "n", {"confidence": 1.0}, "E0705"),
+        ((1.0, 2.0), "n", {"names": ["one"]}, "E0705"),
+        ((1.0, 2.0), "n", {"max_seconds": math.nan}, "E0705"),
         ((1.0, 2.0), "n", {"max_seconds": 0.0}, "E0706"),
     ],
 )
-def test_what_is_refused(rates: tuple[float, ...], measure: str, options: dict[str, float], code: str) -> None:
+def test_what_is_refused(rates: tuple[float, ...], measure: str, options: dict[str, Any], code: str) -> None:
     with pytest.raises(SpnError) as e:
         spn.difference([queue(r) for r in rates], measure, **{"horizon": HORIZON, **options})  # type: ignore[arg-type]
     assert e.value.diagnostics[0].code == code
