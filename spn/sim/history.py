@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from spn.sim.control import Control, Stopped
 from spn.sim.direct.reference import DirectTrajectory
 from spn.sim.engine import Ending, Engine, Floats
 from spn.sim.reference import Trajectory
-from spn.sim.streams import Choice, Crew, fresh_seed
+from spn.sim.streams import Choice, Crew, check_engine, fresh_seed
 
 Ints = NDArray[np.int64]
 LOT = 4096  # firings handed on at a time
@@ -194,8 +194,7 @@ def _checked(model: Model, horizon: object, seed: object, engine: object) -> int
         )
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise refuse(AnalysisError, "E0705", f"seed is {seed!r}; it is a whole number from 0")
-    if engine not in get_args(Choice):
-        raise refuse(AnalysisError, "E0705", f"engine is {engine!r}; it is one of {', '.join(get_args(Choice))}")
+    check_engine(engine)
     return fresh_seed() if seed is None else seed
 
 

@@ -37,7 +37,7 @@ from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, 
 from spn.sim.questions import until as until_met
 from spn.sim.record import in_memory
 from spn.sim.regenerative import REGENERATIVE, Entries, Estimator, Regenerative, Unregenerative, described, find_point, unregenerative
-from spn.sim.streams import ALL_KERNELS, Choice, Crew, fresh_seed
+from spn.sim.streams import ALL_KERNELS, Choice, Crew, check_engine, fresh_seed
 
 PRECISION = 0.01  # relative half-width, where nothing else is asked for
 CORRELATED = 0.3  # lag-1 autocorrelation of the groups above which batches count as too short
@@ -130,8 +130,7 @@ def simulate(
             "max_firings": max_firings,
         },
     )
-    if engine not in get_args(Choice):
-        raise refuse(AnalysisError, "E0705", f"engine is {engine!r}; it is one of {', '.join(get_args(Choice))}")
+    check_engine(engine)
     if estimator not in get_args(Estimator):
         raise refuse(AnalysisError, "E0705", f"estimator is {estimator!r}; it is one of {', '.join(get_args(Estimator))}")
     options = Options(

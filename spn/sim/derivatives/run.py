@@ -24,7 +24,7 @@ from spn.sim.direct.plan import obstacle
 from spn.sim.engine import Floats
 from spn.sim.estimate import averages, interval, regroup
 from spn.sim.run import questions
-from spn.sim.streams import Choice, fresh_seed
+from spn.sim.streams import Choice, check_engine, fresh_seed
 
 Estimator = Literal["auto", "likelihood", "perturbation"]
 PRECISION = 0.05
@@ -116,6 +116,7 @@ def slopes(
     """
     seed = fresh_seed() if seed is None else seed
     _check(precision, confidence, seed, estimator)
+    check_engine(engine)
     chosen = long_run_measures(checked(model), measures)
     which = _valid(model, estimator)
     control = Control(workers=1, max_seconds=max_seconds, max_firings=max_firings, progress=progress)
@@ -212,7 +213,7 @@ class _Asked:
             why = self.control.exhausted() or "stopped"
             help = "allow more seconds or firings"
             raise refuse(AnalysisError, "E0706", f"{why} before there was anything to estimate from", help=help)
-        return self._answer(self._estimates(), settled)
+        return self._answer(found if settled else self._estimates(), settled)
 
     def _answer(self, found: list[Slope], settled: bool) -> Slopes:
         known = averages(regroup(self.collector.rows.all(), ROWS))[: len(self.wanted)]

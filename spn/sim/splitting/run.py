@@ -28,7 +28,7 @@ from spn.sim.splitting.crew import SplittingCrew
 from spn.sim.splitting.importance import Importance, derived, given
 from spn.sim.splitting.pilot import MOST_LEVELS, Pilot
 from spn.sim.splitting.restart import Restart, Tally
-from spn.sim.streams import Choice, fresh_seed
+from spn.sim.streams import Choice, check_engine, fresh_seed
 
 PRECISION = 0.1  # relative half-width, where nothing else is asked for
 FEW_ROOTS = 30  # independent roots that contribute, below which an estimate is not to be trusted
@@ -81,6 +81,7 @@ def splitting(
         whole={"seed": seed, "replications": replications},
         real={"precision": precision, "confidence": confidence, "warmup": warmup, "max_seconds": max_seconds, "max_firings": max_firings},
     )
+    check_engine(engine)
     options = Options(
         seed=fresh_seed() if seed is None else seed,
         precision=PRECISION if precision is None else precision,

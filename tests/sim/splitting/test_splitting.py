@@ -134,6 +134,14 @@ measure serves = throughput(serve)
     assert near(result, "high", exact["high"]) and near(result, "serves", exact["serves"])
 
 
+def test_the_pilot_may_set_as_many_thresholds_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a factor, though none was found to lead on to what is asked for; the estimate is unbiased still. Closed form: see above."""
+    monkeypatch.setattr("spn.sim.splitting.pilot.MOST_LEVELS", 2)
+    result = splitting(spn.parse(QUEUE + "measure full = P(#q >= k)", params={"k": 12}), "#q", seed=1, precision=0.15, max_seconds=120)
+    assert len(result.details["levels"]) == 2 and near(result, "full", 0.5**13 / (1 - 0.5**13))
+    assert any("2 thresholds, the most there may be" in n for n in result.notes)
+
+
 def test_an_importance_that_leads_elsewhere_is_told() -> None:
     """Two queues, of which the wrong one is followed: nothing or little is met, and the result says that it is not to be trusted."""
     model = spn.parse("""
@@ -161,6 +169,7 @@ measure full = P(#q >= 20)
         ("P(#q == k)", {"importance": "E(#q)"}, "E0204"),
         ("P(#q == k)", {"levels": [3, 2]}, "E0705"),
         ("P(#q == k)", {"precision": -1}, "E0705"),
+        ("P(#q == k)", {"engine": "fast"}, "E0705"),
     ],
 )
 def test_what_splitting_is_not_for_is_refused(measure: str, options: dict[str, object], code: str) -> None:
