@@ -45,10 +45,8 @@ def pseudo_values(rows: Floats, function: Function) -> Floats:
 def regressed(values: Floats, controls: Floats) -> Estimate:
     """The mean of ``values`` (n) corrected by ``controls`` (n, q) of mean 0, q <= n - 2: where the regression on them is at their mean."""
     n, q = controls.shape
-    design = np.column_stack([np.ones(n), controls])
-    solution, *_ = np.linalg.lstsq(design, values, rcond=None)
-    rest = values - design @ solution
-    variance = float(rest @ rest) / (n - q - 1) * float(np.linalg.pinv(design.T @ design)[0, 0])
+    design, solution, squares = _fitted(values, controls)
+    variance = squares / (n - q - 1) * float(np.linalg.pinv(design.T @ design)[0, 0])
     value = float(solution[0])
     return Estimate(value=value, variance=variance if math.sqrt(variance) > ROUNDING * abs(value) else 0.0, freedom=n - q - 1)
 
@@ -58,12 +56,17 @@ def residual_variance(values: Floats, controls: Floats, planned: int) -> float:
     n, q = controls.shape
     if planned - q - 2 <= 0 or n - q - 1 <= 0:
         return math.inf
-    design = np.column_stack([np.ones(n), controls])
-    solution, *_ = np.linalg.lstsq(design, values, rcond=None)
-    rest = values - design @ solution
-    squares = float(rest @ rest)
+    *_, squares = _fitted(values, controls)
     loss = (planned - 2) / (planned - q - 2) if q else 1.0
     return float(squares / (n - q - 1) * loss)
+
+
+def _fitted(values: Floats, controls: Floats) -> tuple[Floats, Floats, float]:
+    """Least squares with a constant: the design (n, 1 + q), the coefficients, and the sum of the squared residuals."""
+    design: Floats = np.column_stack([np.ones(len(values)), controls])
+    solution, *_ = np.linalg.lstsq(design, values, rcond=None)
+    rest = values - design @ solution
+    return design, np.asarray(solution), float(rest @ rest)
 
 
 def chosen(values: Floats, controls: Floats, planned: int) -> tuple[Sequence[int], float]:

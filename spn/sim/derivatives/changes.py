@@ -60,7 +60,7 @@ def _by_parameter(model: Model, p: Parameter) -> Change:
         return none(error.diagnostics[0].message)
     if not (_alike(model, plus) and _alike(model, minus)):
         return none("it changes the structure of the net, or what a measure reads")
-    return Change(p.name, "derivative", float(p.value), plus, minus, abs(float(p.value * STEP)) * (1 if p.value > 0 else -1))
+    return Change(p.name, "derivative", float(p.value), plus, minus, float(p.value * STEP))
 
 
 def _like(model: Model, other: Model) -> Model:
