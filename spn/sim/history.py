@@ -23,8 +23,9 @@ from spn.net.model import Immediate, Marking, Net
 from spn.sim.control import Control, Stopped
 from spn.sim.direct.reference import DirectTrajectory
 from spn.sim.engine import Ending, Engine, Floats
+from spn.sim.options import check_engine
 from spn.sim.reference import Trajectory
-from spn.sim.streams import Choice, Crew, check_engine, fresh_seed
+from spn.sim.streams import Choice, Crew, fresh_seed
 
 Ints = NDArray[np.int64]
 LOT = 4096  # firings handed on at a time

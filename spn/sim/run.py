@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from numbers import Integral, Real
 from os import PathLike
 from typing import Any, get_args
 
@@ -31,13 +30,14 @@ from spn.sim.executors import site_of
 from spn.sim.longrun import Batches, Collector, Group, Irregular, Outcome, Replications, Sample, collect, over_horizon, until_settled
 from spn.sim.magnitude import magnitude
 from spn.sim.mixture import MOST_CLASSES, ByClass, Evaded
+from spn.sim.options import check_engine, check_types
 from spn.sim.proof import FEW, Proofs
 from spn.sim.quantiles import QuantileInterval, of_times
 from spn.sim.questions import LONG_RUN, TIMES, Sort, at_times, by_sort, length, read_along, refusals
 from spn.sim.questions import until as until_met
 from spn.sim.record import in_memory
 from spn.sim.regenerative import REGENERATIVE, Entries, Estimator, Regenerative, Unregenerative, described, find_point, unregenerative
-from spn.sim.streams import ALL_KERNELS, Choice, Crew, check_engine, fresh_seed
+from spn.sim.streams import ALL_KERNELS, Choice, Crew, fresh_seed
 
 PRECISION = 0.01  # relative half-width, where nothing else is asked for
 CORRELATED = 0.3  # lag-1 autocorrelation of the groups above which batches count as too short
@@ -118,7 +118,7 @@ def simulate(
     refused = list(refusals(model))
     if refused:
         raise AnalysisError(*refused)
-    _check_types(
+    check_types(
         whole={"seed": seed, "replications": replications, "workers": workers},
         real={
             "precision": precision,
@@ -226,19 +226,6 @@ def _joined(model: Model, results: Sequence[Result]) -> Result:
         seconds=sum(r.seconds for r in results),
         provenance=provenance(model, first.provenance.options, first.provenance.seed),
     )
-
-
-def _check_types(*, whole: Mapping[str, object], real: Mapping[str, object]) -> None:
-    for name, v in whole.items():
-        if v is not None and (isinstance(v, bool) or not isinstance(v, Integral) or (name == "workers" and int(v) < 1)):
-            raise refuse(AnalysisError, "E0705", f"{name} is {v!r}; it is a whole number{' from 1 on' if name == 'workers' else ''}")
-    for name, v in real.items():
-        if v is not None and (isinstance(v, bool) or not isinstance(v, Real) or math.isnan(v)):
-            raise refuse(AnalysisError, "E0705", f"{name} is {v!r}; it is a number" + _base_unit(name))
-
-
-def _base_unit(name: str) -> str:
-    return " of seconds" if name in ("horizon", "warmup", "max_seconds") else ""
 
 
 def _check(o: Options) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -290,12 +290,6 @@ class Stream:
 
 def _plain(crew: Crew, number: int, engine: Engine, track: Track) -> Stream:
     return Stream(crew, number, 1, engine, track)
-
-
-def check_engine(engine: object) -> None:
-    """AnalysisError for what is no choice of an engine."""
-    if engine not in get_args(Choice):
-        raise refuse(AnalysisError, "E0705", f"engine is {engine!r}; it is one of {', '.join(get_args(Choice))}")
 
 
 def refuse_equal(generators: Sequence[np.random.Generator]) -> None:

@@ -29,6 +29,7 @@ from spn.net.model import Timed
 from spn.sim.control import Control, Stopped
 from spn.sim.engine import Ending, Floats
 from spn.sim.estimate import Function, measure_function
+from spn.sim.options import check_types
 from spn.sim.questions import LONG_RUN, sorts_of
 from spn.sim.recorded import RanOut, Recorded, Recorder, recordable
 from spn.sim.reference import Instant, Station, Trajectory
@@ -270,13 +271,14 @@ def asked(model: Model, name: str) -> Measure:
 
 def check_span(horizon: float, warmup: float, replications: int, confidence: float, seed: int, max_seconds: float = math.inf) -> None:
     """AnalysisError for what is no span of time, no number of replications, no level or no seed."""
+    real = {"horizon": horizon, "warmup": warmup, "confidence": confidence, "max_seconds": max_seconds}
+    check_types(whole={"seed": seed, "replications": replications}, real=real)
     wrong = [
         (not 0 < horizon < math.inf, f"horizon is {horizon} s; it is a positive time"),
         (not 0 <= warmup < horizon, f"warmup is {warmup} s; it lies between 0 and the horizon"),
         (replications < 2, f"replications is {replications}; an interval needs at least 2"),
         (not 0 < confidence < 1, f"confidence is {confidence:g}; it lies between 0 and 1"),
         (seed < 0, f"seed is {seed}; it is a whole number from 0"),
-        (math.isnan(max_seconds), "max_seconds is nan; it is a number of seconds"),
     ]
     for is_wrong, message in wrong:
         if is_wrong:

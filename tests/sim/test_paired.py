@@ -95,6 +95,8 @@ def test_equal_seeds_give_equal_results() -> None:
         ((1.0, 2.0), "n", {"replications": 1}, "E0705"),
         ((1.0, 2.0), "n", {"confidence": 1.0}, "E0705"),
         ((1.0, 2.0), "n", {"names": ["one"]}, "E0705"),
+        ((1.0, 2.0), "n", {"replications": 2.5}, "E0705"),
+        ((1.0, 2.0), "n", {"seed": "one"}, "E0705"),
         ((1.0, 2.0), "n", {"max_seconds": math.nan}, "E0705"),
         ((1.0, 2.0), "n", {"max_seconds": 0.0}, "E0706"),
     ],

@@ -23,8 +23,9 @@ from spn.sim.derivatives.wanted import long_run_measures
 from spn.sim.direct.plan import obstacle
 from spn.sim.engine import Floats
 from spn.sim.estimate import averages, interval, regroup
+from spn.sim.options import check_engine, check_types
 from spn.sim.run import questions
-from spn.sim.streams import Choice, check_engine, fresh_seed
+from spn.sim.streams import Choice, fresh_seed
 
 Estimator = Literal["auto", "likelihood", "perturbation"]
 PRECISION = 0.05
@@ -115,6 +116,8 @@ def slopes(
     perturbation analysis.
     """
     seed = fresh_seed() if seed is None else seed
+    real = {"precision": precision, "confidence": confidence, "max_seconds": max_seconds, "max_firings": max_firings}
+    check_types(whole={"seed": seed}, real=real)
     _check(precision, confidence, seed, estimator)
     check_engine(engine)
     chosen = long_run_measures(checked(model), measures)

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from spn.delay import with_means
 from spn.errors import AnalysisError, Diagnostic, refuse
 from spn.expr.nodes import Node, Operators
-from spn.measure import Horizon, Measure, Passage, Primitive, Quantile, TimeAverage, primitives, ratio
+from spn.measure import Delay, Horizon, Measure, Passage, Primitive, Quantile, TimeAverage, primitives, ratio
 from spn.model import Model, checked
 from spn.net.stopped import stopped_when
 from spn.result import Result
@@ -19,16 +20,17 @@ from spn.sim.control import Control, Progress, Stopped
 from spn.sim.engine import Engine, Floats
 from spn.sim.estimate import unseen_chance
 from spn.sim.longrun import Batches, Ended, Irregular, Outcome, Replications
+from spn.sim.options import check_engine, check_types
 from spn.sim.proof import Proofs
 from spn.sim.questions import length, read_along, refusals
-from spn.sim.run import Options, _check, _check_types, _Run
+from spn.sim.run import Options, _check, _Run
 from spn.sim.run import _joined as joined
 from spn.sim.splitting import layout as at
 from spn.sim.splitting.crew import SplittingCrew
 from spn.sim.splitting.importance import Importance, derived, given
 from spn.sim.splitting.pilot import MOST_LEVELS, Pilot
 from spn.sim.splitting.restart import Restart, Tally
-from spn.sim.streams import Choice, check_engine, fresh_seed
+from spn.sim.streams import Choice, fresh_seed
 
 PRECISION = 0.1  # relative half-width, where nothing else is asked for
 FEW_ROOTS = 30  # independent roots that contribute, below which an estimate is not to be trusted
@@ -71,13 +73,15 @@ def splitting(
     ``details["gain"]`` estimates how many times more firings plain simulation takes for the first measure.
 
     The run ends when every half-width is at most ``precision`` (0.1) times the value, or at a limit. Other options are those of
-    :func:`spn.simulate`. AnalysisError for what splitting does not estimate (E0732): means and quantiles of first passages, times that do
-    not begin at 0, long runs that come to rest or end in different ways; E0731 where no importance can be derived.
+    :func:`spn.simulate`. AnalysisError for what splitting does not estimate (E0732): means and quantiles of first passages, shares and
+    quantiles of times of tokens, times that do not begin at 0, long runs that come to rest or end in different ways; E0731 where no
+    importance can be derived.
     """
-    refused = [*refusals(checked(model)), *_refusals(model)]
+    model = with_means(checked(model))
+    refused = [*refusals(model), *_refusals(model)]
     if refused:
         raise AnalysisError(*refused)
-    _check_types(
+    check_types(
         whole={"seed": seed, "replications": replications},
         real={"precision": precision, "confidence": confidence, "warmup": warmup, "max_seconds": max_seconds, "max_firings": max_firings},
     )
@@ -159,6 +163,8 @@ def _refused(p: Primitive) -> tuple[str, str] | None:
     match p:
         case Passage(within=None):
             return "it is the time of a first passage", "ask for the probability that it is at most a given time"
+        case Delay():
+            return "it is of the times of tokens, which long runs tell", "ask simulate"
         case Quantile():
             return "it is a quantile", "ask for a probability"
         case Horizon(start=start) if start:

@@ -134,6 +134,12 @@ measure serves = throughput(serve)
     assert near(result, "high", exact["high"]) and near(result, "serves", exact["serves"])
 
 
+def test_the_mean_time_of_a_token_is_by_littles_law() -> None:
+    """M/M/1/2 with load 1/2: E(#q) = 4/7, of which throughput 3/7 makes 4/3."""
+    model = spn.parse(QUEUE + "measure stay = E(time from arrive to serve)", params={"k": 2})
+    assert near(splitting(model, "#q", seed=7, precision=0.05, max_seconds=60), "stay", 4 / 3)
+
+
 def test_the_pilot_may_set_as_many_thresholds_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has a factor, though none was found to lead on to what is asked for; the estimate is unbiased still. Closed form: see above."""
     monkeypatch.setattr("spn.sim.splitting.pilot.MOST_LEVELS", 2)
@@ -165,6 +171,8 @@ measure full = P(#q >= 20)
         ("E(time until #q == k)", {}, "E0732"),
         ("quantile(0.9, time until #q == k)", {}, "E0732"),
         ("P(#q == k) over 2..3", {}, "E0732"),
+        ("P(time from arrive to serve <= 2)", {"importance": "#q"}, "E0732"),
+        ("quantile(0.9, time from arrive to serve)", {"importance": "#q"}, "E0732"),
         ("E(#q)", {}, "E0731"),
         ("P(#q == k)", {"importance": "E(#q)"}, "E0204"),
         ("P(#q == k)", {"levels": [3, 2]}, "E0705"),
