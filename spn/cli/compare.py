@@ -11,7 +11,7 @@ from spn.cli.answers import print_json
 from spn.cli.calibration import parameters, print_calibration
 from spn.cli.codes import Code
 from spn.cli.inputs import interval, model_file, sweep
-from spn.cli.sampling import executor
+from spn.cli.sampling import executor, forbid
 from spn.cli.terminal import Progress, note, prose, say, show, terminal_width
 from spn.errors import AnalysisError, ModelError, refuse
 from spn.report.draw import chosen_format, writable
@@ -38,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise refuse(ModelError, "E0904", "there is no parameter to compare over", help=help)
     if arguments.difference:
         return _difference(arguments)
+    help = "add --difference, --crossing or --best, or leave it out: each model is answered for the long run"
+    forbid(arguments, ("horizon", "replications", "indifference"), "a plain comparison", help)
     over = sweep(arguments.over)
     paths = [model_file(f) for f in arguments.files]
     if arguments.output:
@@ -70,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _spanned(arguments: argparse.Namespace, what: str, *, horizon: bool = True) -> dict[str, Any]:
     """The options of comparisons by common random numbers; what does not go with them is refused."""
+    if horizon and arguments.method not in ("auto", "simulate"):
+        raise refuse(AnalysisError, "E0705", f"{what} is simulated, with common random numbers", help="leave out --method")
     if horizon and arguments.horizon is None:
         raise refuse(
             AnalysisError, "E0705", f"{what} is of averages over a time", help="say how long with --horizon, for instance '10 min'"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from spn.cli.terminal import Progress
+from spn.errors import AnalysisError, refuse
 
 
 class State(Protocol):
@@ -46,6 +47,14 @@ def executor(arguments: argparse.Namespace) -> dict[str, Any]:
     from spn.sim.executors import cluster
 
     return {"executor": cluster(arguments.cluster)}
+
+
+def forbid(arguments: argparse.Namespace, names: Iterable[str], what: str, help: str) -> None:
+    """AnalysisError E0705 where an option was given that ``what`` does not have: it would be ignored in silence."""
+    for name in names:
+        if getattr(arguments, name, None) not in (None, False):
+            option = "for" if name == "precise_for" else name.replace("_", "-")
+            raise refuse(AnalysisError, "E0705", f"--{option} is no option of {what}", help=help)
 
 
 def progress_line(progress: Progress) -> Callable[[State], None]:

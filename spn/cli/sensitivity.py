@@ -6,8 +6,11 @@ import argparse
 
 from spn.cli.answers import loaded, print_json, with_questions
 from spn.cli.codes import Code
+from spn.cli.sampling import forbid
 from spn.cli.terminal import prose, say, show
 from spn.model import Model
+
+_OF_SIMULATION = ("estimator", "seed", "precision", "confidence", "max_seconds")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -18,6 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spn.show.sensitivity import sensitivity_grid, sensitivity_notes
     from spn.solvers.sensitivity import sensitivity
 
+    forbid(arguments, _OF_SIMULATION, "exact derivatives", "leave it out, or add --method simulate")
     found = sensitivity(model, [arguments.measure] if arguments.measure else None)
     if arguments.json:
         print_json(found.to_dict())
@@ -34,8 +38,7 @@ def _simulated(model: Model, arguments: argparse.Namespace) -> int:
     from spn.show.slopes import slopes_grid, slopes_notes
     from spn.sim.derivatives.run import slopes
 
-    names = ("estimator", "seed", "precision", "confidence", "max_seconds")
-    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    given = {name: value for name in _OF_SIMULATION if (value := getattr(arguments, name)) is not None}
     found = slopes(model, [arguments.measure] if arguments.measure else None, **given)
     if arguments.json:
         print_json(found.to_dict())

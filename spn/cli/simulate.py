@@ -6,12 +6,15 @@ import argparse
 
 from spn.cli.answers import answer, json_text, loaded, print_json, with_questions
 from spn.cli.codes import Code
-from spn.cli.sampling import options
+from spn.cli.sampling import forbid, options
 from spn.cli.terminal import Progress, note, prose, say, show
 from spn.errors import AnalysisError, refuse
 from spn.report.draw import write
 from spn.result import plain
 from spn.show.text import count, duration, number
+
+_ALONE = ("splitting", "levels", "control", "antithetic", "warmup")  # what answers measures otherwise than by plain runs
+_OF_SAMPLES = ("precision", "absolute", "precise_for", "confidence", "replications", "estimator", "checkpoint", "cluster")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,6 +46,7 @@ def _histogram(arguments: argparse.Namespace) -> int:
     from spn.show.histogram import histogram_grid, histogram_lines
     from spn.sim.histogram import histogram
 
+    forbid(arguments, _ALONE, "a histogram", "leave it out, or --histogram")
     model = loaded(arguments)
     with Progress() as progress:
         given = options(arguments, progress)
@@ -75,6 +79,7 @@ def _reduced(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) is not None:
             message = "--control and --antithetic take a fixed number of replications, and no precision"
             raise refuse(AnalysisError, "E0705", message, help="give --replications; the interval is half as wide with four times as many")
+    forbid(arguments, ("estimator", "checkpoint", "cluster", "splitting", "levels"), "--control and --antithetic", "leave it out")
     names = ("horizon", "warmup", "control", "seed", "replications", "confidence", "max_seconds")
     given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     found = variance_reduced(with_questions(loaded(arguments)), **{"control": "none", **given}, antithetic=arguments.antithetic)
@@ -97,6 +102,7 @@ def _path(arguments: argparse.Namespace) -> int:
     from spn.report.draw import writable
     from spn.sim.history import write_path
 
+    forbid(arguments, ("histogram", *_ALONE, *_OF_SAMPLES), "--path, which writes one run", "leave it out, or --path")
     writable(arguments.path)
     limits = {name: value for name in ("max_seconds", "max_firings") if (value := getattr(arguments, name)) is not None}
     written = write_path(loaded(arguments), arguments.path, arguments.horizon, seed=arguments.seed, **limits)

@@ -5,22 +5,18 @@ from __future__ import annotations
 import argparse
 
 from spn.cli.answers import answer, loaded
-from spn.cli.sampling import options
+from spn.cli.sampling import forbid, options
 from spn.cli.terminal import Progress, say, show
-from spn.errors import AnalysisError, refuse
 from spn.show.splitting import levels_grid
 
-OTHERS = ("horizon", "absolute", "precise_for", "checkpoint", "cluster")  # options that splitting does not have
+OTHERS = ("horizon", "absolute", "precise_for", "checkpoint", "cluster", "estimator")  # options that splitting does not have
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Estimate rare events and print the estimates, then the thresholds."""
     from spn.sim.splitting import splitting
 
-    for name in OTHERS:
-        if getattr(arguments, name, None) is not None:
-            option = "for" if name == "precise_for" else name
-            raise refuse(AnalysisError, "E0705", f"--{option} is no option of splitting", help="give --precision, --replications or limits")
+    forbid(arguments, OTHERS, "splitting", "give --precision, --replications or limits")
     model = loaded(arguments)
     with Progress() as progress:
         given = options(arguments, progress)

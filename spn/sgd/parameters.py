@@ -15,7 +15,8 @@ from spn.source import Source
 
 def written(found: Calibration) -> str:
     """The parameter file: one ``param`` or ``dist`` for each thing found, with where it is from and how well it fits as comments."""
-    digest = hashlib.sha256(Path(found.source).read_bytes()).hexdigest()
+    with Path(found.source).open("rb") as file:  # a trace may be larger than memory
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     lines = [f"// Parameters from {Path(found.source).name}, SHA-256 {digest}", *_law(COMPUTE, found.compute)]
     lines += _law(UPDATE, found.update) if found.update is not None else ["", "// apply: no update in the trace; the model's default stays"]
     if found.size is None:

@@ -36,6 +36,7 @@ _OPERATION = ("op", "operation", "name", "event", "optype", "comm_type")
 _RANK = ("rank", "worker", "node")
 _GROUP = ("group_size", "comm_group_size")
 _BARE = ("duration", "dur", "time", "latency", "elapsed", "elapsed_time")
+_LONG, _MANY = 40, 20  # characters of a column's name, and columns, that a message shows: prose may look like a header
 LATEST = 2.0**62  # nanoseconds
 
 
@@ -170,7 +171,7 @@ def _duration(header: Sequence[Column], path: str, options: Mapping[str, str]) -
     bare = [c for c in header if c.base.lower().strip("_") in _BARE] or (list(header) if len(header) == 1 else [])
     if not timed and len(bare) == 1:
         return bare[0], None
-    choice = ", ".join(c.text for c in (spans or header))
+    choice = ", ".join(c.text if len(c.text) <= _LONG else f"{c.text[:_LONG]}…" for c in (spans or header)[:_MANY])
     raise refuse(
         DataError,
         "E0806",

@@ -45,6 +45,6 @@ def test_a_row_for_each_value(files: list[str], capsys: pytest.CaptureFixture[st
 
 def test_what_a_difference_takes(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     common = ["compare", *files, "--measure", "rate", "--over", "room=1", "--difference"]
-    for wrong in ([], ["--horizon", "9", "--csv"], ["--horizon", "9", "-o", "plot.svg"], ["--horizon", "9", "--warmup", "10"]):
-        assert main([*common, *wrong]) == 3
+    for wrong in ("", "--horizon 9 --csv", "--horizon 9 -o plot.svg", "--horizon 9 --warmup 10", "--horizon 9 --method ctmc"):
+        assert main([*common, *wrong.split()]) == 3
         assert "error[E0705]" in capsys.readouterr().err
