@@ -113,7 +113,7 @@ def _difference(arguments: argparse.Namespace) -> int:
         for line in dict.fromkeys(line for _, d in found.points for line in differences_lines(d)):
             prose(line)
         say(duration(found.seconds))
-    return _code(any(d.interrupted for _, d in found.points), any(d.notes for _, d in found.points))
+    return _code(any(d.interrupted for _, d in found.points), not all(d.complete for _, d in found.points))
 
 
 def _crossing(arguments: argparse.Namespace) -> int:

@@ -9,13 +9,14 @@ from itertools import pairwise
 from typing import Any
 
 from spn.errors import AnalysisError, refuse
-from spn.expr.nodes import Binary, BinaryOp, Number, Operators, as_node, exact
+from spn.expr.nodes import Binary, BinaryOp, Number, Operators, exact
 from spn.expr.text import to_text
 from spn.measure import Average, Measure
 from spn.model import Model, checked
 from spn.result import Provenance, plain
 from spn.sim.classes import marking_graph
 from spn.sim.control import Control
+from spn.sim.questions import mean_of
 from spn.sim.run import chosen_seed, simulate
 from spn.sim.values import Trial
 
@@ -111,13 +112,7 @@ def _check(bins: object) -> None:
 
 def _asked(model: Model, of: str | Operators) -> tuple[Average, str]:
     """The mean whose distribution is asked for, and its text."""
-    if isinstance(of, str):
-        if model.reader is None:
-            help = "give a tree: spn.tokens('q')"
-            raise refuse(AnalysisError, "E0705", "only a model written in the model language reads expressions", help=help)
-        body: Operators = model.reader(f"E({of})")
-    else:
-        body = of if isinstance(of, Average) else Average(as_node(of))
+    body = mean_of(model, of)
     if not isinstance(body, Average):
         raise refuse(AnalysisError, "E0705", f"a histogram is of an expression over markings, not of {of!r}", help="for instance of '#q'")
     checked(replace(model, measures=(Measure(name="the histogram", body=body),)))

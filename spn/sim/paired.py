@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,7 @@ class Difference:
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Differences:
     """The answer of :func:`difference`. All intervals for differences hold at once with ``confidence``, and so do all for ratios; each
-    alone holds at ``each`` (Bonferroni)."""
+    alone holds at ``each`` (Bonferroni). ``complete``: all replications asked for were made."""
 
     measure: str
     rows: tuple[Difference, ...]
@@ -59,6 +59,7 @@ class Differences:
     unit_factor: float = 1.0
     synchronised: bool = True
     notes: tuple[str, ...] = ()
+    complete: bool = True
     interrupted: bool = False
 
     def __repr__(self) -> str:
@@ -110,9 +111,10 @@ def difference(
     labels = list(names) if names is not None else [m.name for m in models]
     samples = [(r.rows(n, first=k), r.function) for r, k in zip(runs, offsets, strict=True)]
     asked_for = asked(models[0], measure)
+    rows = tuple(_against(samples[0], other, labels[0], label, each) for other, label in zip(samples[1:], labels[1:], strict=True))
     return Differences(
         measure=measure,
-        rows=tuple(_against(samples[0], other, labels[0], label, each) for other, label in zip(samples[1:], labels[1:], strict=True)),
+        rows=rows,
         confidence=confidence,
         each=each,
         replications=n,
@@ -122,9 +124,20 @@ def difference(
         unit=asked_for.unit,
         unit_factor=float(asked_for.unit_factor),
         synchronised=synchronised,
-        notes=(f"{control.exhausted()}, with {n} replications",) if n < replications else (),
+        notes=tuple(_notes(rows, n, control.exhausted() if n < replications else "")),
+        complete=n == replications,
         interrupted=control.interrupted,
     )
+
+
+def _notes(rows: Sequence[Difference], replications: int, stopped: str) -> Iterator[str]:
+    if stopped:
+        yield f"{stopped}, with {replications} replications"
+    if same := [d.alternative for d in rows if d.half_width == 0]:
+        yield (
+            f"{', '.join(same)}: all {replications} replications gave one and the same difference; unless nothing is drawn, "
+            "more replications or a longer horizon tell how wide the interval is"
+        )
 
 
 def _check(models: Sequence[Model], names: Sequence[str] | None) -> None:

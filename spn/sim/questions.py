@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from spn.delay import refusals as untold
-from spn.errors import Diagnostic
-from spn.expr.nodes import Node
-from spn.measure import Delay, Horizon, Measure, Passage, Primitive, Quantile, Throughput, atoms, ratio
+from spn.errors import AnalysisError, Diagnostic, refuse
+from spn.expr.nodes import Node, Operators, as_node
+from spn.measure import Average, Delay, Horizon, Measure, Passage, Primitive, Quantile, Throughput, atoms, ratio
 from spn.model import Model
 from spn.net import semantics
 from spn.net.model import Net
@@ -57,6 +57,17 @@ def by_sort(model: Model) -> dict[Sort, Model]:
         first = next(iter((*sorts_of(m.body), *found, LONG_RUN)))
         found.setdefault(first, []).append(m)
     return {sort: replace(model, measures=tuple(measures)) for sort, measures in found.items()}
+
+
+def mean_of(model: Model, of: str | Operators) -> Operators:
+    """The mean of what a caller gives: a text in the model's language, a tree over markings, or a mean itself. A text may turn out to be
+    something else. AnalysisError E0705 where the model was built by hand and reads no text."""
+    if not isinstance(of, str):
+        return of if isinstance(of, Average) else Average(as_node(of))
+    if model.reader is None:
+        help = "give a tree: spn.tokens('q')"
+        raise refuse(AnalysisError, "E0705", "only a model written in the model language reads expressions", help=help)
+    return model.reader(f"E({of})")
 
 
 def refusals(model: Model) -> Iterator[Diagnostic]:

@@ -25,7 +25,6 @@ from spn.expr.nodes import (
     Tokens,
     Unary,
     UnaryOp,
-    as_node,
     call,
     conditional,
     equal,
@@ -35,6 +34,7 @@ from spn.measure import Average, FiringRate, Horizon, Measure, Passage, TimeAver
 from spn.model import Model
 from spn.net import semantics
 from spn.net.model import ArcKind, Net, initial_marking
+from spn.sim.questions import mean_of
 
 _OPPOSITE = {
     BinaryOp.LT: BinaryOp.GE,
@@ -56,13 +56,7 @@ class Importance:
 
 def given(model: Model, of: str | Operators) -> Importance:
     """The user's own: a text in the model's language, or a tree. AnalysisError where it is no expression over markings."""
-    if isinstance(of, str):
-        if model.reader is None:
-            help = "give a tree: spn.tokens('q')"
-            raise refuse(AnalysisError, "E0705", "only a model written in the model language reads expressions", help=help)
-        body: Operators = model.reader(f"E({of})")
-    else:
-        body = Average(as_node(of))
+    body = mean_of(model, of)
     if not isinstance(body, Average) or body.given is not None:
         help = "for instance '#q', or '#q1 + 2*#q2'"
         raise refuse(AnalysisError, "E0731", f"importance is an expression over markings, not {of!r}", help=help)
