@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from spn.errors import AnalysisError, Diagnostic, refuse
 from spn.measure import Measure, value
 from spn.model import Model, checked
+from spn.net.model import timed
 from spn.provenance import provenance
 from spn.result import Provenance, plain
 from spn.sim.classes import marking_graph
@@ -20,7 +21,7 @@ from spn.sim.derivatives.cycles import Cycles
 from spn.sim.derivatives.perturbation import Batches, effects, obstacles
 from spn.sim.derivatives.scores import score
 from spn.sim.derivatives.wanted import long_run_measures
-from spn.sim.direct.plan import obstacle
+from spn.sim.direct.plan import obstacle, obstacle_of
 from spn.sim.engine import Floats
 from spn.sim.estimate import averages, interval, regroup
 from spn.sim.options import check_engine, check_types
@@ -150,7 +151,7 @@ def _valid(model: Model, estimator: Estimator) -> Literal["likelihood", "perturb
         if not why:
             return "likelihood"
         message = f"likelihood ratios in the long run are for nets whose laws are all exponential: {why}"
-        span = next((t.span for t in model.net.transitions if t.name in why.split()), None)
+        span = next((t.span for t in timed(model.net) if obstacle_of(t)), None)
         found.append(Diagnostic(code="E0733", message=message, span=span, help="the exact method differentiates phase-type laws"))
     if estimator != "likelihood":
         against = list(obstacles(model.net))
